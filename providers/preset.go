@@ -15,22 +15,9 @@ type Preset struct {
 	// prices and limits hold; empty: none.
 	Facts  string
 	Rules  []catalog.Rule // traits of its models; tried before those of Type
-	Auth   Auth
+	Sign   Sign           // nil: the driver's own way
 	Server Server
 }
-
-// Auth says how an upstream is given its key. The zero Auth is the driver's own way.
-type Auth struct {
-	Style  string // AuthBearer, AuthHeader or AuthNone; empty: the driver's
-	Header string // the name of the header of AuthHeader
-}
-
-// The values of Auth.Style.
-const (
-	AuthBearer = "bearer" // Authorization: Bearer KEY
-	AuthHeader = "header" // the key alone, in a header
-	AuthNone   = "none"   // no key is sent
-)
 
 // Server says how a server differs from the API that it copies.
 type Server struct {

@@ -58,11 +58,19 @@ type Options struct {
 	IdleTimeout   time.Duration
 	Now           func() time.Time // the time of answers whose upstream does not say it
 
-	Auth    Auth
+	Sign    Sign              // nil: the driver's own way
 	Headers map[string]string // sent with each call
 	Query   string            // sent with each call, encoded and without a question mark
 	Server  Server
 	Objects string // config.ObjectsOwn and so on; empty means ObjectsOwn
+}
+
+// Signed is the way in which the upstream is given its key: own is that of the driver.
+func (o *Options) Signed(own Sign) Sign {
+	if o.Sign != nil {
+		return o.Sign
+	}
+	return own
 }
 
 // Provider translates requests for one upstream.

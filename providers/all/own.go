@@ -72,7 +72,7 @@ func (m maker) make() (Configured, error) {
 		query.Set(name, value)
 	}
 	opts := providers.Options{
-		Name: m.Name, BaseURL: base, Auth: m.auth(), Headers: m.Headers, Query: query.Encode(), Server: m.preset.Server,
+		Name: m.Name, BaseURL: base, Sign: m.sign(), Headers: m.Headers, Query: query.Encode(), Server: m.preset.Server,
 		HeaderTimeout: cmp.Or(m.Timeouts.Response, m.cfg.UpstreamTimeout), IdleTimeout: cmp.Or(m.Timeouts.Idle, m.cfg.StreamIdleTimeout),
 		Objects: m.cfg.ProviderObjects,
 	}
@@ -81,7 +81,7 @@ func (m maker) make() (Configured, error) {
 		opts.Server.ListsAll, opts.Server.ChatOnly = true, err != nil || base != vendors
 	}
 	if m.cfg.Simulator {
-		opts.BaseURL, opts.Auth, opts.Query = m.cfg.Providers[m.Type].BaseURL, providers.Auth{}, ""
+		opts.BaseURL, opts.Sign, opts.Query = m.cfg.Providers[m.Type].BaseURL, nil, ""
 	}
 	identity := fmt.Sprintf("%s %s %+v", m.Type, m.Timeouts.FirstToken, opts) // before Now, which differs in each process
 	opts.Now = time.Now
@@ -148,12 +148,14 @@ func (m maker) keys() ([]config.Secret, error) {
 	return pool, nil
 }
 
-func (m maker) auth() providers.Auth {
+func (m maker) sign() providers.Sign {
 	switch m.Auth {
 	case "":
-		return m.preset.Auth
-	case catalog.AuthBearer, catalog.AuthNone:
-		return providers.Auth{Style: m.Auth}
+		return m.preset.Sign
+	case catalog.AuthBearer:
+		return providers.SignBearer
+	case catalog.AuthNone:
+		return providers.SignNothing
 	}
-	return providers.Auth{Style: providers.AuthHeader, Header: m.Auth}
+	return providers.SignHeader(m.Auth)
 }

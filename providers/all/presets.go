@@ -25,7 +25,7 @@ func hosted() []providers.Preset {
 				Name: "azure", Title: "Azure OpenAI", Prefix: "AZURE_OPENAI", Models: "Azure", Version: "/v1",
 			},
 			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI,
-			Auth: providers.Auth{Style: providers.AuthHeader, Header: "api-key"},
+			Sign: providers.SignHeader("api-key"),
 			// Its list has the models of the region, and calls name deployments.
 			Server: providers.Server{ListsNone: true},
 		},

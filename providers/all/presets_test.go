@@ -159,11 +159,8 @@ func TestPresetsAreSentWhatTheyTake(t *testing.T) {
 			if got := strings.Join(s.ignored, " "); got != playedServers[preset.Name].ignored {
 				t.Errorf("ignored %q, want %q", got, playedServers[preset.Name].ignored)
 			}
-			key := s.header.Get("Authorization")
-			if preset.Auth.Header != "" {
-				key = s.header.Get(preset.Auth.Header)
-			}
-			if strings.TrimPrefix(key, "Bearer ") != "secret" || preset.Auth.Header != "" && s.header.Get("Authorization") != "" {
+			if keys := []string{s.header.Get("Authorization"), s.header.Get("Api-Key")}; !slices.Contains(
+				[][2]string{{"Bearer secret", ""}, {"", "secret"}}, [2]string(keys)) {
 				t.Errorf("headers %v", s.header)
 			}
 		})
@@ -235,7 +232,7 @@ func newScripted(t *testing.T, preset providers.Preset) *scripted {
 	t.Cleanup(server.Close)
 	s.provider = openai.New(providers.Options{
 		Name: preset.Name, BaseURL: server.URL, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, Now: time.Now,
-		Auth: preset.Auth, Server: preset.Server,
+		Sign: preset.Sign, Server: preset.Server,
 	})
 	return s
 }

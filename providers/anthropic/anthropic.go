@@ -10,7 +10,6 @@ package anthropic
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"time"
 
 	"modelgateway/catalog"
@@ -38,9 +37,8 @@ type Provider struct {
 func New(opts providers.Options) *Provider {
 	client := upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.Anthropic), BaseURL: opts.BaseURL,
-		Authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) }, Refused: refused,
-		Auth: opts.Auth, Headers: opts.Headers, Query: opts.Query,
-		HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
+		Sign: opts.Signed(providers.SignHeader("X-Api-Key")), Headers: opts.Headers, Query: opts.Query,
+		Refused: refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})
 	return &Provider{
 		now: opts.Now, objects: opts.Objects, client: client.With([]llm.Header{{Name: versionHeader, Value: version}}, nil),

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -29,9 +28,8 @@ func New(opts providers.Options) *Provider {
 	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.Gemini), BaseURL: opts.BaseURL,
 		// The key is never sent as ?key=, which proxies would write to their logs.
-		Authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
-		Refused:   readRefusal, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
-		Auth: opts.Auth, Headers: opts.Headers, Query: opts.Query,
+		Sign: opts.Signed(providers.SignHeader("X-Goog-Api-Key")), Headers: opts.Headers, Query: opts.Query,
+		Refused: readRefusal, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})}
 }
 

@@ -20,7 +20,7 @@ func TestHeadersBesideABodyAreSentWithItAlone(t *testing.T) {
 		_, _ = w.Write([]byte("the key " + canary + " is bad"))
 	})
 	client := testClient(server.URL, time.Minute)
-	client.opts.Authorize = authorizer(Options{Authorize: client.opts.Authorize, Headers: map[string]string{"Fixed": "operator's"}})
+	client.opts.Headers = map[string]string{"Fixed": "operator's"}
 	with := client.With([]llm.Header{{Name: "Anthropic-Beta", Value: "a,b"}, {Name: "Fixed", Value: "client's"}},
 		func(_ int, body []byte) providers.Refusal { return providers.Refusal{Message: "no", Body: body} })
 	for range 2 {

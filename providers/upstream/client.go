@@ -25,16 +25,35 @@ const maxErrorBody = 64 << 10
 type Options struct {
 	Provider string // its name in errors
 	BaseURL  string // without a trailing slash and without the API's version
-	// Authorize puts the key on a request in the provider's own way.
-	Authorize func(h http.Header, key string)
-	Auth      providers.Auth    // another way for the key
-	Headers   map[string]string // of every request; they replace those of the client
-	Query     string            // of every request, encoded
+	Sign     providers.Sign
+	Headers  map[string]string // of every request; they replace those of the client
+	Query    string            // of every request, encoded
+	Framing  *Framing          // of a stream; nil = server-sent events
 	// Refused decodes the body of an answer whose status is not 2xx.
 	Refused func(status int, body []byte) providers.Refusal
 
 	HeaderTimeout time.Duration // from the request to the answer's header
 	IdleTimeout   time.Duration // between two parts of a body
+}
+
+// Framing is how an upstream divides a stream into events where these are not server-sent events.
+type Framing struct {
+	ContentType string // by which an answer is known to be framed so
+	// ToSSE reads the frames and returns server-sent events in their place, each as soon as its
+	// frame has come: all that reads streams knows these.
+	ToSSE func(frames io.Reader) io.Reader
+}
+
+// unframed is the body of an answer, and whether it is something else than a stream.
+func (f *Framing) unframed(resp *http.Response) (src io.ReadCloser, other bool) {
+	kind := resp.Header.Get("Content-Type")
+	if f != nil && strings.HasPrefix(kind, f.ContentType) {
+		return struct {
+			io.Reader
+			io.Closer
+		}{f.ToSSE(resp.Body), resp.Body}, false
+	}
+	return resp.Body, !strings.HasPrefix(kind, "text/event-stream")
 }
 
 // Client sends requests to one upstream. It follows no redirects: they would
@@ -48,31 +67,11 @@ type Client struct {
 
 // New makes a client with its own connections.
 func New(opts Options) *Client {
-	opts.Authorize = authorizer(opts)
 	return &Client{opts: opts, connections: newConnections()}
 }
 
 // Provider is the name of the provider, for messages.
 func (c *Client) Provider() string { return c.opts.Provider }
-
-// authorizer puts the key and the fixed headers on a request.
-func authorizer(opts Options) func(h http.Header, key string) {
-	put := opts.Authorize
-	switch opts.Auth.Style {
-	case providers.AuthBearer:
-		put = func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) }
-	case providers.AuthHeader:
-		put = func(h http.Header, key string) { h.Set(opts.Auth.Header, key) }
-	}
-	return func(h http.Header, key string) {
-		if key != "" && opts.Auth.Style != providers.AuthNone {
-			put(h, key)
-		}
-		for name, value := range opts.Headers {
-			h.Set(name, value)
-		}
-	}
-}
 
 // address is the URL of a path, which may have a query of its own.
 func (c *Client) address(path string) string {
@@ -261,7 +260,13 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 	for i := range c.beside {
 		req.Header[c.beside[i].name] = c.beside[i].values
 	}
-	c.opts.Authorize(req.Header, key)
+	for name, value := range c.opts.Headers {
+		req.Header.Set(name, value)
+	}
+	if err := c.opts.Sign(guarded, req, key, what.body); err != nil {
+		cancel()
+		return nil, c.unsigned(ctx, err)
+	}
 	trace := traced(ctx, req)
 	// The transport's ResponseHeaderTimeout starts after the request is written,
 	// so it does not end a call whose upstream stops reading.
@@ -287,10 +292,8 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 	}
 	trace.setAnswer(resp.StatusCode, c.identified(ctx, resp))
 	watch.setLimit(c.opts.IdleTimeout)
-	answer := &body{
-		src: resp.Body, size: resp.ContentLength, watch: watch,
-		other: !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"),
-	}
+	answer := &body{src: resp.Body, size: resp.ContentLength, watch: watch}
+	answer.src, answer.other = c.opts.Framing.unframed(resp)
 	answer.in.Store(in)
 	if isAnswer(resp) {
 		return answer, nil

@@ -21,7 +21,7 @@ const canary = "sk-canary-key"
 
 func testClient(url string, idle time.Duration) *Client {
 	return New(Options{
-		Provider: "openai", BaseURL: url, Authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
+		Provider: "openai", BaseURL: url, Sign: providers.SignHeader("X-Api-Key"),
 		Refused:       func(status int, body []byte) providers.Refusal { return providers.Refusal{Message: string(body)} },
 		HeaderTimeout: idle, IdleTimeout: idle,
 	})

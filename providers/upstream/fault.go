@@ -42,6 +42,16 @@ func (c *Client) unanswered(ctx context.Context, cause error) error {
 	return r
 }
 
+// unsigned is the error for a request whose credential could not be made or renewed.
+func (c *Client) unsigned(ctx context.Context, cause error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	r := c.failure(http.StatusBadGateway, "could not be given a credential", cause)
+	r.Key = true
+	return r
+}
+
 // failure is a Refusal with the gateway's own message.
 func (c *Client) failure(status int, what string, cause error) *providers.Refusal {
 	return &providers.Refusal{Provider: c.opts.Provider, Told: status, Public: c.opts.Provider + " " + what, Cause: cause}
