@@ -65,9 +65,8 @@ type Block struct {
 	Thought *Thought
 
 	// Hosted is what a tool that ran at the provider left in the conversation,
-	// in the JSON of the provider named by HostedBy.
-	Hosted   jsontext.Value
-	HostedBy string
+	// in the JSON of the client's dialect.
+	Hosted jsontext.Value
 
 	Phase       string         // of an assistant's text, where OpenAI gave one
 	Annotations jsontext.Value // citations of a text, in the dialect's JSON
@@ -161,6 +160,35 @@ const (
 	ThoughtEncrypted                    // Data
 )
 
+// ThoughtFormat says who can read a thought: a provider writes its own format and takes no
+// other back. Those without a constant are the names of providers that have no format which
+// clients know.
+type ThoughtFormat string
+
+// The formats that clients know, by the names that reasoning_details have for them.
+const (
+	FormatAnthropic ThoughtFormat = "anthropic-claude-v1" // of Anthropic's Messages API
+	FormatGemini    ThoughtFormat = "google-gemini-v1"    // of providers/gemini: a signature and its model
+	FormatOpenAI    ThoughtFormat = "openai-responses-v1" // of OpenAI's Responses API
+)
+
+// Public is the format where clients know it; else it is empty.
+func (f ThoughtFormat) Public() ThoughtFormat {
+	switch f {
+	case FormatAnthropic, FormatGemini, FormatOpenAI:
+		return f
+	}
+	return ""
+}
+
+// SignsThoughts says whether each thought has a signature of its own: without it a text is
+// not taken back, and encrypted data never completes a text before it.
+func (f ThoughtFormat) SignsThoughts() bool { return f == FormatAnthropic }
+
+// SignsCalls says whether a signature belongs to what follows the thought, such as a call,
+// and is not needed where it stands on a text.
+func (f ThoughtFormat) SignsCalls() bool { return f == FormatGemini }
+
 // Thought is one block of a model's reasoning, with what its provider needs to
 // take it back unchanged in the next turn.
 type Thought struct {
@@ -168,11 +196,11 @@ type Thought struct {
 	Text      string
 	Signature string
 	Data      string
-	Provider  string // the name of the provider that can read it; empty where that is not known
-	Model     string // that made it; empty where any model of the provider may read it
-	ItemID    string // the provider's own id of the block
-	CallID    string // the Call it belongs to, by the provider's id
-	Index     int    // of the block among the thoughts of its message
+	Format    ThoughtFormat // empty where it is not known who can read it
+	Model     string        // that made it; empty where any model of the provider may read it
+	ItemID    string        // the provider's own id of the block
+	CallID    string        // the Call it belongs to, by the provider's id
+	Index     int           // of the block among the thoughts of its message
 
 	// WithCalls says that the provider refuses the tool calls after it when
 	// they come back without it.

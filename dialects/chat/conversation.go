@@ -194,7 +194,7 @@ func (c *ToolCall) call(id string, carried []ReasoningDetail) *llm.Call {
 		return out
 	}
 	for _, d := range carried {
-		if d.Format == FormatGemini {
+		if d.Format.SignsCalls() {
 			out.Signature = d.Data
 			break
 		}
@@ -224,7 +224,7 @@ func thoughts(m *Message, carried [][]ReasoningDetail) []ReasoningDetail {
 	var all []ReasoningDetail
 	for _, details := range carried {
 		for _, d := range details {
-			if d.Format != FormatGemini { // that one belongs to the call itself
+			if !d.Format.SignsCalls() { // that one belongs to the call itself
 				all = append(all, d)
 			}
 		}
@@ -271,7 +271,7 @@ func together(details []ReasoningDetail) []ReasoningDetail {
 
 // usable says whether a provider accepts a block in the history.
 func usable(d ReasoningDetail) bool {
-	return formatProviders[d.Format] != "" && (d.Signature != "" || d.Data != "")
+	return d.Format.Public() != "" && (d.Signature != "" || d.Data != "")
 }
 
 // ignore records the members of a message that the common form cannot hold.

@@ -211,13 +211,6 @@ type GoogleExtra struct {
 	ThoughtSignature string `json:"thought_signature,omitempty"`
 }
 
-// The formats of a ReasoningDetail: which provider can read it.
-const (
-	FormatAnthropic = roundtrip.FormatAnthropic
-	FormatGemini    = roundtrip.FormatGemini
-	FormatOpenAI    = roundtrip.FormatOpenAI
-)
-
 // The types of a ReasoningDetail.
 const (
 	ReasoningText      = roundtrip.TypeText      // Text, and Signature once the block is whole
@@ -229,12 +222,12 @@ const (
 // needs to take it back unchanged in the next turn. In a stream the fragments
 // of one block share Index; text is appended, the other fields come once.
 type ReasoningDetail struct {
-	Type      string `json:"type"`
-	Text      string `json:"text,omitempty"`
-	Summary   string `json:"summary,omitempty"` // of type reasoning.summary, from OpenAI upstreams
-	Signature string `json:"signature,omitempty"`
-	Data      string `json:"data,omitempty"`
-	ID        string `json:"id,omitempty"` // of the tool call it belongs to, where it belongs to one
-	Format    string `json:"format,omitempty"`
-	Index     int    `json:"index"`
+	Type      string            `json:"type"`
+	Text      string            `json:"text,omitempty"`
+	Summary   string            `json:"summary,omitempty"` // of type reasoning.summary, from OpenAI upstreams
+	Signature string            `json:"signature,omitempty"`
+	Data      string            `json:"data,omitempty"`
+	ID        string            `json:"id,omitempty"` // of the tool call it belongs to, where it belongs to one
+	Format    llm.ThoughtFormat `json:"format,omitempty"`
+	Index     int               `json:"index"`
 }

@@ -311,9 +311,9 @@ func scripted(steps []byte, text string) llm.Stream {
 			case 1:
 				e.Refusal(choice, text)
 			case 2:
-				e.Thought(choice, text, &llm.Thought{Text: text, Provider: "anthropic", Index: thoughts[choice]})
+				e.Thought(choice, text, &llm.Thought{Text: text, Format: llm.FormatAnthropic, Index: thoughts[choice]})
 			case 3:
-				e.Thought(choice, "", &llm.Thought{Signature: "s", Provider: "anthropic", WithCalls: true, Index: thoughts[choice]})
+				e.Thought(choice, "", &llm.Thought{Signature: "s", Format: llm.FormatAnthropic, WithCalls: true, Index: thoughts[choice]})
 				thoughts[choice]++
 			case 4:
 				e.Call(choice, &llm.CallStart{ID: "c", Name: "f"})
@@ -337,7 +337,7 @@ func scripted(steps []byte, text string) llm.Stream {
 			case 9:
 				thoughts[choice]++
 				e.Call(choice, &llm.CallStart{ID: "d", Name: "g", Arguments: "{}", Signature: "sig", Thought: &llm.Thought{
-					Kind: llm.ThoughtEncrypted, Data: "m|sig", Provider: "gemini", Index: thoughts[choice],
+					Kind: llm.ThoughtEncrypted, Data: "m|sig", Format: llm.FormatGemini, Index: thoughts[choice],
 				}})
 				thoughts[choice]++
 			}

@@ -40,26 +40,10 @@ func UnpackID(id string) (string, []ReasoningDetail) {
 // HasPackedID says whether a text may hold an id with details.
 func HasPackedID(text []byte) bool { return roundtrip.Has(text) }
 
-// providers of reasoning, by the format of a ReasoningDetail.
-var formatProviders = map[string]string{FormatAnthropic: "anthropic", FormatGemini: "gemini", FormatOpenAI: "openai"}
-
-// format is that of a thought; empty where no client could bring it back.
-func format(t *llm.Thought) string {
-	switch t.Provider {
-	case formatProviders[FormatAnthropic]:
-		return FormatAnthropic
-	case formatProviders[FormatGemini]:
-		return FormatGemini
-	case formatProviders[FormatOpenAI]:
-		return FormatOpenAI
-	}
-	return ""
-}
-
 // Common is the detail in the common form.
 func (d *ReasoningDetail) Common() *llm.Thought {
-	t := &llm.Thought{Text: d.Text, Signature: d.Signature, Data: d.Data, Provider: formatProviders[d.Format], Index: d.Index}
-	if d.Format == FormatOpenAI {
+	t := &llm.Thought{Text: d.Text, Signature: d.Signature, Data: d.Data, Format: d.Format.Public(), Index: d.Index}
+	if d.Format == llm.FormatOpenAI {
 		t.ItemID = d.ID
 	} else {
 		t.CallID, _ = UnpackID(d.ID)
@@ -77,9 +61,9 @@ func (d *ReasoningDetail) Common() *llm.Thought {
 // detail is a thought as clients see it.
 func detail(t *llm.Thought) ReasoningDetail {
 	d := ReasoningDetail{
-		Type: ReasoningText, Text: t.Text, Signature: t.Signature, Data: t.Data, ID: t.CallID, Format: format(t), Index: t.Index,
+		Type: ReasoningText, Text: t.Text, Signature: t.Signature, Data: t.Data, ID: t.CallID, Format: t.Format.Public(), Index: t.Index,
 	}
-	if d.Format == FormatOpenAI {
+	if d.Format == llm.FormatOpenAI {
 		d.ID = t.ItemID
 	}
 	switch t.Kind {

@@ -18,10 +18,10 @@ const mark = "__mgw1_"
 func TestPackedSignaturesAreUnpacked(t *testing.T) {
 	for _, details := range [][]ReasoningDetail{
 		nil,
-		{{Type: ReasoningEncrypted, Data: "Et0BCtoBAXLI2nwM+/==", Format: FormatGemini}},
+		{{Type: ReasoningEncrypted, Data: "Et0BCtoBAXLI2nwM+/==", Format: llm.FormatGemini}},
 		{
-			{Type: ReasoningText, Text: "think «é»\n", Signature: "s", Format: FormatAnthropic},
-			{Type: ReasoningEncrypted, Data: "x", Format: FormatAnthropic, Index: 1},
+			{Type: ReasoningText, Text: "think «é»\n", Signature: "s", Format: llm.FormatAnthropic},
+			{Type: ReasoningEncrypted, Data: "x", Format: llm.FormatAnthropic, Index: 1},
 		},
 	} {
 		packed := PackID("toolu_01", details)
@@ -59,8 +59,10 @@ func FuzzUnpackID(f *testing.F) {
 func TestReasoningOfOpenAIComesBackWithItsID(t *testing.T) {
 	w := NewWriter(&llm.Request{})
 	head := &llm.Head{ID: "resp_1", Model: "gpt", Created: 5}
-	summary := llm.Thought{Kind: llm.ThoughtSummary, Text: "why", ItemID: "rs_1", Provider: "openai", Model: "gpt"}
-	encrypted := llm.Thought{Kind: llm.ThoughtEncrypted, Data: "gAAAA", ItemID: "rs_1", Provider: "openai", Model: "gpt", Index: 1, WithCalls: true}
+	summary := llm.Thought{Kind: llm.ThoughtSummary, Text: "why", ItemID: "rs_1", Format: llm.FormatOpenAI, Model: "gpt"}
+	encrypted := llm.Thought{
+		Kind: llm.ThoughtEncrypted, Data: "gAAAA", ItemID: "rs_1", Format: llm.FormatOpenAI, Model: "gpt", Index: 1, WithCalls: true,
+	}
 	var stream []byte
 	var err error
 	for _, e := range []llm.Event{
@@ -112,8 +114,8 @@ func TestReasoningOfOpenAIComesBackWithItsID(t *testing.T) {
 				got = append(got, *b.Thought)
 			}
 		}
-		want := []llm.Thought{{Kind: llm.ThoughtSummary, Text: "whywhy", ItemID: "rs_1", Provider: "openai"},
-			{Kind: llm.ThoughtEncrypted, Data: "gAAAA", ItemID: "rs_1", Provider: "openai"}}
+		want := []llm.Thought{{Kind: llm.ThoughtSummary, Text: "whywhy", ItemID: "rs_1", Format: llm.FormatOpenAI},
+			{Kind: llm.ThoughtEncrypted, Data: "gAAAA", ItemID: "rs_1", Format: llm.FormatOpenAI}}
 		if from == "id" {
 			want = want[1:]
 		}

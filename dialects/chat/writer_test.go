@@ -13,9 +13,9 @@ import (
 func answered(yield func(*llm.Event, error) bool) {
 	e := llm.NewEmitter(yield, llm.Head{ID: "a", Model: "m", Created: 1})
 	for _, text := range []string{"th", "ink"} {
-		e.Thought(0, text, &llm.Thought{Text: text, Provider: "anthropic"})
+		e.Thought(0, text, &llm.Thought{Text: text, Format: llm.FormatAnthropic})
 	}
-	e.Thought(0, "", &llm.Thought{Signature: "s", Provider: "anthropic", WithCalls: true})
+	e.Thought(0, "", &llm.Thought{Signature: "s", Format: llm.FormatAnthropic, WithCalls: true})
 	e.Text(1, "other")
 	e.Text(0, "Hel")
 	e.Text(0, "lo")
@@ -35,7 +35,7 @@ func TestCompletionIsCollectedFromItsStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := AppendAnswer(nil, new(llm.Request), answer)
-	id := PackID("c", []ReasoningDetail{{Type: ReasoningText, Text: "think", Signature: "s", Format: FormatAnthropic}})
+	id := PackID("c", []ReasoningDetail{{Type: ReasoningText, Text: "think", Signature: "s", Format: llm.FormatAnthropic}})
 	want := `{"id":"a","object":"chat.completion","created":1,"model":"m","choices":[` +
 		`{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null,"reasoning_content":"think",` +
 		`"reasoning_details":[{"type":"reasoning.text","text":"think","signature":"s","format":"anthropic-claude-v1","index":0}],` +
@@ -67,7 +67,7 @@ func written(t *testing.T, req *llm.Request, stream llm.Stream) string {
 }
 
 func TestStreamIsWrittenInTheOrderOfTheAPI(t *testing.T) {
-	id := PackID("c", []ReasoningDetail{{Type: ReasoningText, Text: "think", Signature: "s", Format: FormatAnthropic}})
+	id := PackID("c", []ReasoningDetail{{Type: ReasoningText, Text: "think", Signature: "s", Format: llm.FormatAnthropic}})
 	want := ""
 	for _, choice := range []string{
 		`{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`,
@@ -135,13 +135,13 @@ func TestEachChoiceOfAStreamHasItsOwnThoughtsAndCalls(t *testing.T) {
 	stream := func(yield func(*llm.Event, error) bool) {
 		e := llm.NewEmitter(yield, llm.Head{ID: "a", Model: "m", Created: 1})
 		for choice := range 2 {
-			e.Thought(choice, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "d", Provider: "gemini"})
+			e.Thought(choice, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "d", Format: llm.FormatGemini})
 			e.Call(choice, &llm.CallStart{ID: "c", Name: "f", Arguments: "{}"})
 		}
 	}
 	for legacy, call := range map[bool]string{false: `"tool_calls":[{`, true: `"function_call":{`} {
 		text := written(t, &llm.Request{SingleCall: legacy}, stream)
-		if strings.Count(text, FormatGemini) != 2 || strings.Count(text, call) != 2 {
+		if strings.Count(text, string(llm.FormatGemini)) != 2 || strings.Count(text, call) != 2 {
 			t.Errorf("legacy %t: %s", legacy, text)
 		}
 	}

@@ -87,7 +87,7 @@ func dumpBlock(req *llm.Request, indent string, b *llm.Block, line func(string, 
 	case llm.BlockThought:
 		line("%s thought %+v", at, *b.Thought)
 	case llm.BlockHosted:
-		line("%s hosted by %s %s", at, b.HostedBy, b.Hosted)
+		line("%s hosted %s", at, b.Hosted)
 	case llm.BlockResult:
 		line("%s result of %q (%q), error %v", at, b.Result.ID, b.Result.ClientID, b.Result.IsError)
 		for i := range b.Result.Content {

@@ -66,8 +66,8 @@ type script struct {
 
 func (s *script) step(kind, n int, id string) {
 	e, text := s.out, s.text
-	encrypted := func(provider string) {
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "e", Provider: provider, Index: s.thought})
+	encrypted := func(format llm.ThoughtFormat) {
+		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "e", Format: format, Index: s.thought})
 		s.thought++
 	}
 	if s.open && kind != 2 && kind != 3 {
@@ -78,10 +78,10 @@ func (s *script) step(kind, n int, id string) {
 		func() { e.Refusal(0, text) },
 		func() {
 			s.open = true
-			e.Thought(0, text, &llm.Thought{Text: text, Provider: "anthropic", Index: s.thought})
+			e.Thought(0, text, &llm.Thought{Text: text, Format: llm.FormatAnthropic, Index: s.thought})
 		},
 		func() {
-			e.Thought(0, "", &llm.Thought{Signature: "s", Provider: "anthropic", WithCalls: true, Index: s.thought})
+			e.Thought(0, "", &llm.Thought{Signature: "s", Format: llm.FormatAnthropic, WithCalls: true, Index: s.thought})
 			s.thought, s.open = s.thought+1, false
 		},
 		func() { e.Call(0, &llm.CallStart{ID: id, Name: "f"}) },
@@ -94,16 +94,16 @@ func (s *script) step(kind, n int, id string) {
 		func() { e.Thought(0, text, nil) },
 		func() { e.Block(0) },
 		func() {
-			signed := &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "m|sig", Provider: "gemini", Index: s.thought + 1}
+			signed := &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "m|sig", Format: llm.FormatGemini, Index: s.thought + 1}
 			e.Call(0, &llm.CallStart{ID: "d", Name: "g", Arguments: "{}", Thought: signed})
 			s.thought += 2
 		},
 		func() { e.Citations(0, []llm.Citation{{Title: "without an address"}, s.source}) },
-		func() { encrypted("anthropic") },
-		func() { encrypted("gemini") },
+		func() { encrypted(llm.FormatAnthropic) },
+		func() { encrypted(llm.FormatGemini) },
 		func() { e.Media(0, &llm.Media{Kind: llm.Audio, Data: "AA==", Format: "wav"}) },
 		func() {
-			e.Thought(0, text, &llm.Thought{Kind: llm.ThoughtSummary, Text: text, Provider: "proxy", Index: s.thought})
+			e.Thought(0, text, &llm.Thought{Kind: llm.ThoughtSummary, Text: text, Format: "proxy", Index: s.thought})
 			s.thought++
 		},
 	}[kind]()

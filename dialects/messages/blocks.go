@@ -128,7 +128,7 @@ func (b *builder) call(at place, from scan.Fields) *api.Error {
 	call.ID = b.ids.Unique(own)
 	for i := range thoughts {
 		t := &thoughts[i]
-		if t.Provider == "gemini" && (t.CallID == "" || t.CallID == own) {
+		if t.Format.SignsCalls() && (t.CallID == "" || t.CallID == own) {
 			call.Signature = cmp.Or(call.Signature, t.Data)
 			continue
 		}
@@ -236,7 +236,7 @@ func (b *builder) resultBlock(at place, value jsontext.Value) ([]llm.Block, *api
 // provider takes it.
 func (b *builder) thought(at place, from scan.Fields) *api.Error {
 	text, signature, data := from.Text("thinking"), from.Text("signature"), from.Text("data")
-	t := llm.Thought{Provider: "anthropic"}
+	t := llm.Thought{Format: ownFormat}
 	packed, ours := roundtrip.Unseal(cmp.Or(signature, data))
 	switch {
 	case ours:
@@ -268,7 +268,7 @@ func (b *builder) hostedBlock(at place, kind string, from scan.Fields) {
 		b.text(readable(from.Of("content")), at.at())
 		return
 	}
-	b.blocks = append(b.blocks, llm.Block{Kind: llm.BlockHosted, Hosted: b.object, HostedBy: "anthropic", At: at.at()})
+	b.blocks = append(b.blocks, llm.Block{Kind: llm.BlockHosted, Hosted: b.object, At: at.at()})
 }
 
 // readable is the title, the address and the text of each result of a tool.

@@ -182,9 +182,9 @@ func TestFaultsAreNamedInAnthropicsWords(t *testing.T) {
 }
 
 func TestThoughtsComeBack(t *testing.T) {
-	sealed := roundtrip.Seal(&llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "openai", Model: "gpt-6", ItemID: "rs_1", Data: "enc"})
-	packed := roundtrip.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "gemini", Data: "g|sig"})
-	reasoned := roundtrip.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Provider: "openai", Model: "gpt-6",
+	sealed := roundtrip.Seal(&llm.Thought{Kind: llm.ThoughtEncrypted, Format: llm.FormatOpenAI, Model: "gpt-6", ItemID: "rs_1", Data: "enc"})
+	packed := roundtrip.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Format: llm.FormatGemini, Data: "g|sig"})
+	reasoned := roundtrip.Pack("call_1", &llm.Thought{Kind: llm.ThoughtEncrypted, Format: llm.FormatOpenAI, Model: "gpt-6",
 		ItemID: "rs_1", Data: "enc"})
 	call := func(id string) string {
 		return `{"type":"tool_use","id":"` + id + `","name":"f"}]},{"role":"user","content":[{"type":"tool_result",` +
@@ -192,18 +192,18 @@ func TestThoughtsComeBack(t *testing.T) {
 	}
 	for name, tt := range map[string]struct{ body, want string }{
 		"Claude's own": {asked + `{"type":"thinking","thinking":"why","signature":"EqQB"},{"type":"text","text":"b"}]}]`,
-			`thought {Kind:0 Text:why Signature:EqQB Data: Provider:anthropic `},
+			`thought {Kind:0 Text:why Signature:EqQB Data: Format:anthropic-claude-v1 `},
 		"Claude's own without a text": {asked + `{"type":"thinking","thinking":"","signature":"EqQB"}]}]`,
-			`thought {Kind:0 Text: Signature:EqQB Data: Provider:anthropic `},
+			`thought {Kind:0 Text: Signature:EqQB Data: Format:anthropic-claude-v1 `},
 		"redacted": {asked + `{"type":"redacted_thinking","data":"zz"}]}]`, `thought {Kind:2 Text: ` +
-			`Signature: Data:zz Provider:anthropic `},
+			`Signature: Data:zz Format:anthropic-claude-v1 `},
 		"another provider's": {asked + `{"type":"thinking","thinking":"why","signature":"` + sealed + `"}]}]`,
-			`thought {Kind:2 Text:why Signature: Data:enc Provider:openai Model:gpt-6 ItemID:rs_1 `},
+			`thought {Kind:2 Text:why Signature: Data:enc Format:openai-responses-v1 Model:gpt-6 ItemID:rs_1 `},
 		"another provider's, redacted": {asked + `{"type":"redacted_thinking","data":"` + sealed + `"}]}]`,
-			`Data:enc Provider:openai Model:gpt-6 ItemID:rs_1 `},
+			`Data:enc Format:openai-responses-v1 Model:gpt-6 ItemID:rs_1 `},
 		"inside an id": {asked + call(packed), `call "call_1" ("` + packed + `") f {} signature "g|sig"`},
 		"inside an id, with an item": {asked + call(reasoned),
-			`thought {Kind:2 Text: Signature: Data:enc Provider:openai Model:gpt-6 ItemID:rs_1 CallID:call_1 `},
+			`thought {Kind:2 Text: Signature: Data:enc Format:openai-responses-v1 Model:gpt-6 ItemID:rs_1 CallID:call_1 `},
 	} {
 		if got := said(t, tt.body); !strings.Contains(got, tt.want) {
 			t.Errorf("%s:\n%s", name, got)

@@ -5,11 +5,8 @@ import (
 	"modelgateway/llm/roundtrip"
 )
 
-// The providers whose thoughts have rules of their own.
-const (
-	anthropic = "anthropic"
-	gemini    = "gemini"
-)
+// ownFormat is that of Anthropic's API itself, whose thoughts are written as they are.
+const ownFormat = llm.FormatAnthropic
 
 // writeThought writes a piece of reasoning, or what its provider wants back.
 func (b *blocks) writeThought(e *llm.Event) {
@@ -70,12 +67,12 @@ func (b *blocks) seal(t *llm.Thought) {
 	switch {
 	case t.Data == "" && t.Signature == "":
 		return
-	case t.Provider == anthropic:
+	case t.Format == ownFormat:
 		b.close()
 		b.writeBlock(block{kind: redactedBlock, data: t.Data})
 		return
 	case b.kind == thinkingBlock && (!b.known || b.thought.Data == ""):
-	case t.Provider == gemini && t.CallID == "" && b.next > 0:
+	case t.Format.SignsCalls() && t.CallID == "" && b.next > 0:
 		return
 	default:
 		b.close()
@@ -88,7 +85,7 @@ func (b *blocks) seal(t *llm.Thought) {
 // signatureOf is the signature of a block of thinking: Anthropic's own, else one of ours.
 // It is never empty: Claude Code drops a thought without a signature.
 func signatureOf(t *llm.Thought) string {
-	if t.Provider == anthropic && t.Signature != "" {
+	if t.Format == ownFormat && t.Signature != "" {
 		return t.Signature
 	}
 	return roundtrip.Seal(t)

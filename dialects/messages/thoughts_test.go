@@ -13,7 +13,7 @@ import (
 func TestASignatureOfAThoughtStandsWithIt(t *testing.T) {
 	m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Thought(0, "why", nil)
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "gemini-3|s", Provider: "gemini"})
+		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "gemini-3|s", Format: llm.FormatGemini})
 		e.Text(0, "a")
 		finish(e, llm.FinishStop)
 	}))
@@ -36,7 +36,7 @@ func unsealed(t testing.TB, signature string) string {
 func TestSignatureOfACallIsThatOfTheThoughtBeforeIt(t *testing.T) {
 	call := func(id string) *llm.CallStart {
 		return &llm.CallStart{ID: id, Name: "f", Arguments: `{}`, Signature: id, Thought: &llm.Thought{
-			Kind: llm.ThoughtEncrypted, Data: "gemini-3|" + id, Provider: "gemini", CallID: id,
+			Kind: llm.ThoughtEncrypted, Data: "gemini-3|" + id, Format: llm.FormatGemini, CallID: id,
 		}}
 	}
 	stream := answers(func(e *llm.Emitter) {
@@ -65,16 +65,16 @@ func TestSignatureOfACallIsThatOfTheThoughtBeforeIt(t *testing.T) {
 		t.Fatalf("%s", meaning(m))
 	}
 	id, thoughts := roundtrip.Unpack(m.Content[1].ID)
-	if id != "b" || len(thoughts) != 1 || thoughts[0].Data != "gemini-3|b" || thoughts[0].Provider != "gemini" {
+	if id != "b" || len(thoughts) != 1 || thoughts[0].Data != "gemini-3|b" || thoughts[0].Format != llm.FormatGemini {
 		t.Errorf("%s: %+v", id, thoughts)
 	}
 }
 
 func TestThinkingThatWasNotAskedForIsNotShown(t *testing.T) {
 	m := dialect.Both(t, &llm.Request{NoThoughts: true}, answers(func(e *llm.Emitter) {
-		e.Thought(0, "why", &llm.Thought{Text: "why", Provider: "anthropic"})
-		e.Thought(0, "", &llm.Thought{Signature: "s", Provider: "anthropic", WithCalls: true})
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "r", Provider: "anthropic", Index: 1, WithCalls: true})
+		e.Thought(0, "why", &llm.Thought{Text: "why", Format: llm.FormatAnthropic})
+		e.Thought(0, "", &llm.Thought{Signature: "s", Format: llm.FormatAnthropic, WithCalls: true})
+		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "r", Format: llm.FormatAnthropic, Index: 1, WithCalls: true})
 		e.Text(0, "a")
 		e.Call(0, &llm.CallStart{ID: "c", Name: "f", Arguments: `{}`})
 		e.Call(0, &llm.CallStart{ID: "d", Name: "f", Arguments: `{}`})
@@ -91,11 +91,11 @@ func TestThinkingThatWasNotAskedForIsNotShown(t *testing.T) {
 
 func TestAnthropicsSignaturesAreWrittenAsTheyCame(t *testing.T) {
 	m := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
-		e.Thought(0, "why", &llm.Thought{Text: "why", Provider: "anthropic"})
-		e.Thought(0, "", &llm.Thought{Signature: "Er+/=", Provider: "anthropic", WithCalls: true})
-		e.Thought(0, "", &llm.Thought{Signature: "empty", Provider: "anthropic", Index: 1, WithCalls: true})
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "EmwKAh", Provider: "anthropic", Index: 2, WithCalls: true})
-		e.Thought(0, "unsigned", &llm.Thought{Text: "unsigned", Provider: "anthropic", Index: 3})
+		e.Thought(0, "why", &llm.Thought{Text: "why", Format: llm.FormatAnthropic})
+		e.Thought(0, "", &llm.Thought{Signature: "Er+/=", Format: llm.FormatAnthropic, WithCalls: true})
+		e.Thought(0, "", &llm.Thought{Signature: "empty", Format: llm.FormatAnthropic, Index: 1, WithCalls: true})
+		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "EmwKAh", Format: llm.FormatAnthropic, Index: 2, WithCalls: true})
+		e.Thought(0, "unsigned", &llm.Thought{Text: "unsigned", Format: llm.FormatAnthropic, Index: 3})
 		e.Text(0, "a")
 		finish(e, llm.FinishStop)
 	}))
@@ -108,8 +108,8 @@ func TestAnthropicsSignaturesAreWrittenAsTheyCame(t *testing.T) {
 
 func TestOmittedThinkingHasItsSignatureOnly(t *testing.T) {
 	m := dialect.Both(t, &llm.Request{Thinking: &llm.Thinking{Type: "adaptive", Display: "omitted"}}, answers(func(e *llm.Emitter) {
-		e.Thought(0, "why", &llm.Thought{Kind: llm.ThoughtSummary, Text: "why", Provider: "openai", ItemID: "rs_1"})
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "gAAA", Provider: "openai", ItemID: "rs_1"})
+		e.Thought(0, "why", &llm.Thought{Kind: llm.ThoughtSummary, Text: "why", Format: llm.FormatOpenAI, ItemID: "rs_1"})
+		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "gAAA", Format: llm.FormatOpenAI, ItemID: "rs_1"})
 		e.Text(0, "a")
 		finish(e, llm.FinishStop)
 	}))

@@ -67,7 +67,7 @@ func (b *builder) call(at place, name string, kind itemKind, from scan.Fields) *
 	call.ID = b.ids.Unique(own)
 	for i := range thoughts {
 		t := &thoughts[i]
-		if t.Provider == gemini && (t.CallID == "" || t.CallID == own) {
+		if t.Format.SignsCalls() && (t.CallID == "" || t.CallID == own) {
 			call.Signature = cmp.Or(call.Signature, t.Data)
 			continue
 		}
@@ -78,9 +78,6 @@ func (b *builder) call(at place, name string, kind itemKind, from scan.Fields) *
 	b.calls.add(&openCall{call: call, message: b.side, at: at})
 	return nil
 }
-
-// gemini is the provider whose signatures belong to a call.
-const gemini = "gemini"
 
 // unknownOfCall notes the members of a call that have no place in the conversation.
 func (b *builder) unknownOfCall(from scan.Fields) {

@@ -14,12 +14,12 @@ import (
 	"modelgateway/llm/roundtrip"
 )
 
-// compacted stands for the provider of a sealed summary, which every provider reads.
+// compacted is the format of a sealed summary, which every provider reads.
 const compacted = "compaction"
 
 // sealSummary is the encrypted content of a compaction item.
 func sealSummary(text string) string {
-	return roundtrip.SealWhole(&llm.Thought{Provider: compacted, Text: strings.ToValidUTF8(text, "\uFFFD")})
+	return roundtrip.SealWhole(&llm.Thought{Format: compacted, Text: strings.ToValidUTF8(text, "\uFFFD")})
 }
 
 var errNoSummary = &api.Error{

@@ -40,7 +40,7 @@ func shown(blocks []llm.Block) string {
 			fmt.Fprintf(&b, "{%s %s %s}", block.Call.ID, block.Call.Name, block.Call.Arguments)
 		case llm.BlockThought:
 			t := block.Thought
-			fmt.Fprintf(&b, "~%s %s%s%s~", t.Provider, t.Text, t.Signature, t.Data)
+			fmt.Fprintf(&b, "~%s %s%s%s~", t.Format, t.Text, t.Signature, t.Data)
 		case llm.BlockMedia:
 			m := block.Media
 			fmt.Fprintf(&b, "[%d %s%s %s%s%s]", m.Kind, m.URL, m.Data, m.Name, m.Format, m.Detail)
@@ -114,15 +114,15 @@ func TestThoughtsGoBackToTheirProvider(t *testing.T) {
 		return `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"edited"}],"encrypted_content":"` +
 			roundtrip.SealWhole(&thought) + `"}`
 	}
-	claude := sealed(llm.Thought{Provider: "anthropic", Text: "why\n", Signature: "sig"})
-	redacted := sealed(llm.Thought{Provider: "anthropic", Kind: llm.ThoughtEncrypted, Data: "red"})
-	of := sealed(llm.Thought{Provider: "gemini", Kind: llm.ThoughtEncrypted, Data: "m|sig", CallID: "1"})
+	claude := sealed(llm.Thought{Format: llm.FormatAnthropic, Text: "why\n", Signature: "sig"})
+	redacted := sealed(llm.Thought{Format: llm.FormatAnthropic, Kind: llm.ThoughtEncrypted, Data: "red"})
+	of := sealed(llm.Thought{Format: llm.FormatGemini, Kind: llm.ThoughtEncrypted, Data: "m|sig", CallID: "1"})
 	for input, want := range map[string]string{
 		claude + `,` + redacted + `,{"role":"assistant","content":"a"},` + claude + `,` + called + `,` + answered: "" +
-			"A~anthropic why\nsig~~anthropic red~(a)~anthropic why\nsig~{1 f {\"a\":1}} U<1 (r)>",
-		of + `,` + called + `,` + answered: `A~gemini m|sig~{1 f {"a":1}} U<1 (r)>`,
+			"A~anthropic-claude-v1 why\nsig~~anthropic-claude-v1 red~(a)~anthropic-claude-v1 why\nsig~{1 f {\"a\":1}} U<1 (r)>",
+		of + `,` + called + `,` + answered: `A~google-gemini-v1 m|sig~{1 f {"a":1}} U<1 (r)>`,
 		`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"s"},{"type":"summary_text","text":"t"}],"content":null,` +
-			`"encrypted_content":"gAAAA"},` + called + `,` + answered: "A~openai s\n\ntgAAAA~{1 f {\"a\":1}} U<1 (r)>",
+			`"encrypted_content":"gAAAA"},` + called + `,` + answered: "A~openai-responses-v1 s\n\ntgAAAA~{1 f {\"a\":1}} U<1 (r)>",
 		hello + `,{"type":"reasoning","summary":[{"type":"summary_text","text":"s"}]},{"type":"reasoning","encrypted_content":"mgw1.x"},` +
 			`{"type":"reasoning","encrypted_content":""}`: "U(q)",
 	} {
@@ -134,11 +134,11 @@ func TestThoughtsGoBackToTheirProvider(t *testing.T) {
 
 // A conversation may have begun in chat completions, whose ids carry signatures.
 func TestSignaturesInsideIDsAreUnpacked(t *testing.T) {
-	id := roundtrip.Pack("c1", &llm.Thought{Provider: "gemini", Kind: llm.ThoughtEncrypted, Data: "m|sig"},
-		&llm.Thought{Provider: "anthropic", Text: "why", Signature: "s"})
+	id := roundtrip.Pack("c1", &llm.Thought{Format: llm.FormatGemini, Kind: llm.ThoughtEncrypted, Data: "m|sig"},
+		&llm.Thought{Format: llm.FormatAnthropic, Text: "why", Signature: "s"})
 	got, req := said(t, `"input":[{"type":"function_call","call_id":"`+id+`","name":"f","arguments":"{}"},`+
 		`{"type":"function_call_output","call_id":"`+id+`","output":"r"}]`)
-	if want := "A~anthropic whys~{c1 f {}} U<c1 (r)>"; got != want {
+	if want := "A~anthropic-claude-v1 whys~{c1 f {}} U<c1 (r)>"; got != want {
 		t.Errorf("%s, not %s", got, want)
 	}
 	c, _ := req.Source.Conversation()

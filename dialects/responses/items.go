@@ -148,14 +148,11 @@ func (b *builder) thought(at place, from scan.Fields) {
 			return
 		}
 		t = llm.Thought{
-			Kind: llm.ThoughtEncrypted, Provider: openai, Data: data, ItemID: from.Text("id"), Text: summaryOf(from.Of("summary")),
+			Kind: llm.ThoughtEncrypted, Format: llm.FormatOpenAI, Data: data, ItemID: from.Text("id"), Text: summaryOf(from.Of("summary")),
 		}
 	}
 	b.add(llm.RoleAssistant, llm.Block{Kind: llm.BlockThought, Thought: &t, At: at.at()})
 }
-
-// openai is the provider whose own reasoning items are not sealed.
-const openai = "openai"
 
 // summaryOf is the text of a summary.
 func summaryOf(list jsontext.Value) string {
@@ -187,7 +184,7 @@ func (b *builder) madeImage(at place, from scan.Fields) {
 // compacted adds the summary of the conversation before it.
 func (b *builder) compacted(at place, from scan.Fields) *api.Error {
 	t, ours := roundtrip.Unseal(from.Text("encrypted_content"))
-	if !ours || t.Provider != compacted {
+	if !ours || t.Format != compacted {
 		return unsupported(at.path()+".encrypted_content", "this summary of the conversation was not made by the gateway: "+
 			"only the provider that made it can read it")
 	}

@@ -16,12 +16,6 @@ type reasoning struct {
 	text    []byte      // as its provider wants it back
 }
 
-// The providers whose thoughts have rules of their own.
-const (
-	anthropicName = "anthropic"
-	geminiName    = "gemini"
-)
-
 // writeThought writes a piece of reasoning, or what its provider wants back.
 func (it *items) writeThought(e *llm.Event) {
 	t := e.Thought
@@ -65,8 +59,8 @@ func (it *items) seal(t *llm.Thought) {
 	switch {
 	case t.Data == "" && t.Signature == "":
 		return
-	case it.kind == itemReasoning && !it.thought.known && t.Provider != anthropicName:
-	case t.Provider == geminiName && t.CallID == "" && it.next > 0 && image == nil:
+	case it.kind == itemReasoning && !it.thought.known && !t.Format.SignsThoughts():
+	case t.Format.SignsCalls() && t.CallID == "" && it.next > 0 && image == nil:
 		return
 	default:
 		if t.CallID == "" {
@@ -142,7 +136,7 @@ func (it *items) closeThought() {
 // known, or one of Anthropic's without its signature.
 func (r *reasoning) sealed() string {
 	t := r.thought
-	returns := t.Signature != "" || t.Data != "" || t.Provider != "" && t.Provider != anthropicName && len(r.text) > 0
+	returns := t.Signature != "" || t.Data != "" || t.Format != "" && !t.Format.SignsThoughts() && len(r.text) > 0
 	if !r.known || !returns {
 		return ""
 	}

@@ -26,17 +26,17 @@ func TestEachThoughtOfAnthropicIsAnItemWithItsTextInside(t *testing.T) {
 	thinking := func(e *llm.Emitter) {
 		think := func(text, signature string, index int) {
 			for _, piece := range strings.SplitAfter(text, " ") {
-				e.Thought(0, piece, &llm.Thought{Text: piece, Provider: "anthropic", Model: "claude", Index: index})
+				e.Thought(0, piece, &llm.Thought{Text: piece, Format: llm.FormatAnthropic, Model: "claude", Index: index})
 			}
-			e.Thought(0, "", &llm.Thought{Signature: signature, Provider: "anthropic", Model: "claude", Index: index, WithCalls: true})
+			e.Thought(0, "", &llm.Thought{Signature: signature, Format: llm.FormatAnthropic, Model: "claude", Index: index, WithCalls: true})
 		}
 		think("first thought", "sig1", 0)
 		think("second", "sig2", 1)
-		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "redacted", Provider: "anthropic", Model: "claude", Index: 2})
+		e.Thought(0, "", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "redacted", Format: llm.FormatAnthropic, Model: "claude", Index: 2})
 		e.Text(0, "a")
-		e.Thought(0, "", &llm.Thought{Signature: "sig4", Provider: "anthropic", Model: "claude", Index: 3}) // its text is not shown
+		e.Thought(0, "", &llm.Thought{Signature: "sig4", Format: llm.FormatAnthropic, Model: "claude", Index: 3}) // its text is not shown
 		e.Call(0, &llm.CallStart{ID: "x", Name: "f", Arguments: "{}"})
-		e.Thought(0, "cut", &llm.Thought{Text: "cut", Provider: "anthropic", Model: "claude", Index: 4}) // without a signature
+		e.Thought(0, "cut", &llm.Thought{Text: "cut", Format: llm.FormatAnthropic, Model: "claude", Index: 4}) // without a signature
 		finish(e, llm.FinishLength)
 	}
 	for _, req := range []*llm.Request{anyRequest(), {Model: "m"}} {
@@ -48,7 +48,7 @@ func TestEachThoughtOfAnthropicIsAnItemWithItsTextInside(t *testing.T) {
 			0: {Text: "first thought", Signature: "sig1"}, 1: {Text: "second", Signature: "sig2"},
 			2: {Kind: llm.ThoughtEncrypted, Data: "redacted"}, 4: {Signature: "sig4"},
 		} {
-			want.Provider, want.Model = "anthropic", "claude"
+			want.Format, want.Model = llm.FormatAnthropic, "claude"
 			if got := unsealed(t, &r.Output[at]); !reflect.DeepEqual(got, want) {
 				t.Errorf("%d: %+v, not %+v", at, got, want)
 			}
@@ -68,7 +68,7 @@ func TestEachThoughtOfAnthropicIsAnItemWithItsTextInside(t *testing.T) {
 
 func TestThoughtsOfGeminiStandBeforeTheirCallsAndImages(t *testing.T) {
 	signed := func(data, call string, index int) *llm.Thought {
-		return &llm.Thought{Kind: llm.ThoughtEncrypted, Data: data, Provider: "gemini", Model: "g", CallID: call, Index: index}
+		return &llm.Thought{Kind: llm.ThoughtEncrypted, Data: data, Format: llm.FormatGemini, Model: "g", CallID: call, Index: index}
 	}
 	r := dialect.Both(t, anyRequest(), answers(func(e *llm.Emitter) {
 		e.Thought(0, "why", nil)
@@ -85,7 +85,7 @@ func TestThoughtsOfGeminiStandBeforeTheirCallsAndImages(t *testing.T) {
 		t.Fatalf("%s", r.raw)
 	}
 	for at, want := range map[int]string{0: "g|s1 1", 2: "g|s2 2", 5: "g|0|s4 "} {
-		if got := unsealed(t, &r.Output[at]); got.Data+" "+got.CallID != want || got.Provider != "gemini" || got.Model != "g" {
+		if got := unsealed(t, &r.Output[at]); got.Data+" "+got.CallID != want || got.Format != llm.FormatGemini || got.Model != "g" {
 			t.Errorf("%d: %+v, not %s", at, got, want)
 		}
 	}

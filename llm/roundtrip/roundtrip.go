@@ -6,6 +6,7 @@ package roundtrip
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"strings"
@@ -49,13 +50,6 @@ func Split(id string) (own string, text []byte, ok bool) {
 	return id[:at], text, true
 }
 
-// The formats say which provider can read a thought.
-const (
-	FormatAnthropic = "anthropic-claude-v1"
-	FormatGemini    = "google-gemini-v1"
-	FormatOpenAI    = "openai-responses-v1"
-)
-
 // The types of thoughts.
 const (
 	TypeText      = "reasoning.text"
@@ -63,23 +57,20 @@ const (
 	TypeSummary   = "reasoning.summary"
 )
 
-// formats by the names of the providers.
-var formats = map[string]string{"anthropic": FormatAnthropic, "gemini": FormatGemini, "openai": FormatOpenAI}
-
 // thought is a thought inside an id. The members up to Format are those of a detail of
 // reasoning in chat completions, so that each dialect reads the ids of the others.
 type thought struct {
-	Type      string `json:"type"`
-	Text      string `json:"text,omitempty"`
-	Summary   string `json:"summary,omitempty"`
-	Signature string `json:"signature,omitempty"`
-	Data      string `json:"data,omitempty"`
-	CallID    string `json:"id,omitempty"`
-	Format    string `json:"format,omitempty"`
+	Type      string            `json:"type"`
+	Text      string            `json:"text,omitempty"`
+	Summary   string            `json:"summary,omitempty"`
+	Signature string            `json:"signature,omitempty"`
+	Data      string            `json:"data,omitempty"`
+	CallID    string            `json:"id,omitempty"`
+	Format    llm.ThoughtFormat `json:"format,omitempty"`
 
-	Provider string `json:"provider,omitempty"` // without a format of its own
-	Model    string `json:"model,omitempty"`
-	ItemID   string `json:"item,omitempty"`
+	Provider llm.ThoughtFormat `json:"provider,omitempty"` // without a format of its own
+	Model    string            `json:"model,omitempty"`
+	ItemID   string            `json:"item,omitempty"`
 }
 
 // Pack is an id with thoughts inside; id itself where there are none.
@@ -91,13 +82,13 @@ func Pack(id string, thoughts ...*llm.Thought) string {
 	for i, t := range thoughts {
 		all[i] = thought{
 			Type: TypeText, Text: t.Text, Signature: t.Signature, Data: t.Data,
-			Format: formats[t.Provider], Model: t.Model, ItemID: t.ItemID,
+			Format: t.Format.Public(), Model: t.Model, ItemID: t.ItemID,
 		}
 		if t.CallID != id { // else it need not be said
 			all[i].CallID = t.CallID
 		}
 		if all[i].Format == "" {
-			all[i].Provider = t.Provider
+			all[i].Provider = t.Format
 		}
 		switch t.Kind {
 		case llm.ThoughtEncrypted:
@@ -133,14 +124,10 @@ func Unpack(id string) (string, []llm.Thought) {
 
 func (t *thought) common() llm.Thought {
 	out := llm.Thought{
-		Text: t.Text, Signature: t.Signature, Data: t.Data, CallID: t.CallID, Provider: t.Provider, Model: t.Model, ItemID: t.ItemID,
+		Text: t.Text, Signature: t.Signature, Data: t.Data, CallID: t.CallID, Model: t.Model, ItemID: t.ItemID,
+		Format: cmp.Or(t.Format.Public(), t.Provider),
 	}
-	for provider, format := range formats {
-		if t.Format == format {
-			out.Provider = provider
-		}
-	}
-	if t.Format == FormatOpenAI && out.ItemID == "" { // as chat completions name it
+	if t.Format == llm.FormatOpenAI && out.ItemID == "" { // as chat completions name it
 		out.ItemID, out.CallID = out.CallID, ""
 	}
 	switch t.Type {

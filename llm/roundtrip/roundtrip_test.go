@@ -11,10 +11,10 @@ import (
 
 func TestThoughtsComeBackInAnID(t *testing.T) {
 	for _, want := range [][]llm.Thought{
-		{{Text: "why", Signature: "s", Provider: "anthropic"}},
-		{{Kind: llm.ThoughtEncrypted, Data: "gemini-3|AAA", Provider: "gemini", CallID: "other"}},
-		{{Kind: llm.ThoughtSummary, Text: "a", Data: "e", Provider: "openai", Model: "gpt-6", ItemID: "rs_1"},
-			{Kind: llm.ThoughtEncrypted, Data: "e", Provider: "groq", Model: "m"}},
+		{{Text: "why", Signature: "s", Format: llm.FormatAnthropic}},
+		{{Kind: llm.ThoughtEncrypted, Data: "gemini-3|AAA", Format: llm.FormatGemini, CallID: "other"}},
+		{{Kind: llm.ThoughtSummary, Text: "a", Data: "e", Format: llm.FormatOpenAI, Model: "gpt-6", ItemID: "rs_1"},
+			{Kind: llm.ThoughtEncrypted, Data: "e", Format: "groq", Model: "m"}},
 	} {
 		all := make([]*llm.Thought, len(want))
 		for i := range want {
@@ -34,7 +34,7 @@ func TestThoughtsComeBackInAnID(t *testing.T) {
 func TestAThoughtOfOpenAIInChatsFormHasItsID(t *testing.T) {
 	id := Join("call_1", []byte(`[{"type":"reasoning.encrypted","data":"e","id":"rs_1","format":"openai-responses-v1"}]`))
 	_, got := Unpack(id)
-	want := llm.Thought{Kind: llm.ThoughtEncrypted, Data: "e", Provider: "openai", ItemID: "rs_1"}
+	want := llm.Thought{Kind: llm.ThoughtEncrypted, Data: "e", Format: llm.FormatOpenAI, ItemID: "rs_1"}
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("%+v", got)
 	}

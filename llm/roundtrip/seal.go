@@ -1,6 +1,7 @@
 package roundtrip
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strings"
 
@@ -17,9 +18,24 @@ import (
 // sealMark begins such a text. The providers' own never begin so: they are base64.
 const sealMark = "mgw1."
 
+// sealedNames are what a sealed text calls the formats that clients know. Clients keep such
+// texts in their conversations, so the names stay.
+var sealedNames = map[llm.ThoughtFormat]string{
+	llm.FormatAnthropic: "anthropic", llm.FormatGemini: "gemini", llm.FormatOpenAI: "openai",
+}
+
+func formatOf(name string) llm.ThoughtFormat {
+	for format, sealed := range sealedNames {
+		if sealed == name {
+			return format
+		}
+	}
+	return llm.ThoughtFormat(name)
+}
+
 // sealed is a thought of a provider inside such a text.
 type sealed struct {
-	Provider  string          `json:"p"`
+	Format    string          `json:"p"` // by its name in sealedNames, where it has one
 	Model     string          `json:"m,omitempty"`
 	Kind      llm.ThoughtKind `json:"k,omitzero"`
 	ItemID    string          `json:"i,omitempty"`
@@ -40,7 +56,7 @@ func Seal(t *llm.Thought) string {
 // SealWhole is Seal with the thought's text, for a dialect whose clients edit or lose it.
 func SealWhole(t *llm.Thought) string {
 	text, err := json.Marshal(sealed{
-		Provider: t.Provider, Model: t.Model, Kind: t.Kind, ItemID: t.ItemID,
+		Format: cmp.Or(sealedNames[t.Format], string(t.Format)), Model: t.Model, Kind: t.Kind, ItemID: t.ItemID,
 		Signature: t.Signature, Data: t.Data, Text: t.Text, CallID: t.CallID,
 	})
 	if err != nil {
@@ -64,7 +80,7 @@ func Unseal(signature string) (t llm.Thought, ok bool) {
 		return t, false
 	}
 	return llm.Thought{
-		Provider: s.Provider, Model: s.Model, Kind: s.Kind, ItemID: s.ItemID,
+		Format: formatOf(s.Format), Model: s.Model, Kind: s.Kind, ItemID: s.ItemID,
 		Signature: s.Signature, Data: s.Data, Text: s.Text, CallID: s.CallID,
 	}, true
 }

@@ -12,10 +12,10 @@ import (
 func TestThoughtsComeBackInASignature(t *testing.T) {
 	for _, want := range []llm.Thought{
 		{},
-		{Provider: "openai", Model: "gpt-6-sol", Kind: llm.ThoughtEncrypted, ItemID: "rs_1", Data: "gAAAA=="},
-		{Provider: "gemini", Kind: llm.ThoughtEncrypted, Data: "gemini-3-pro|3|AbC+/=", CallID: "call_1"},
-		{Provider: "anthropic", Signature: "Er+/=", Kind: llm.ThoughtText},
-		{Provider: "groq", Kind: llm.ThoughtSummary, Signature: "é\n\""},
+		{Format: llm.FormatOpenAI, Model: "gpt-6-sol", Kind: llm.ThoughtEncrypted, ItemID: "rs_1", Data: "gAAAA=="},
+		{Format: llm.FormatGemini, Kind: llm.ThoughtEncrypted, Data: "gemini-3-pro|3|AbC+/=", CallID: "call_1"},
+		{Format: llm.FormatAnthropic, Signature: "Er+/=", Kind: llm.ThoughtText},
+		{Format: "groq", Kind: llm.ThoughtSummary, Signature: "é\n\""},
 	} {
 		signature := Seal(&want)
 		got, ok := Unseal(signature)
@@ -24,6 +24,19 @@ func TestThoughtsComeBackInASignature(t *testing.T) {
 		}
 		if strings.ContainsAny(signature, "\"\\ \n+/=") {
 			t.Errorf("%q", signature)
+		}
+	}
+}
+
+// Conversations of clients are full of what was sealed before: the names inside stay.
+func TestWhatWasSealedBeforeStaysReadable(t *testing.T) {
+	for name, format := range map[string]llm.ThoughtFormat{
+		"anthropic": llm.FormatAnthropic, "gemini": llm.FormatGemini, "openai": llm.FormatOpenAI, "groq": "groq", "": "",
+	} {
+		before := "mgw1." + base64.RawURLEncoding.EncodeToString([]byte(`{"p":"`+name+`","d":"x"}`))
+		thought, ok := Unseal(before)
+		if !ok || thought != (llm.Thought{Format: format, Data: "x"}) || Seal(&thought) != before {
+			t.Errorf("%s: %+v, %t, %s", name, thought, ok, Seal(&thought))
 		}
 	}
 }
@@ -42,7 +55,7 @@ func TestOtherSignaturesAreNotOurs(t *testing.T) {
 }
 
 func FuzzUnseal(f *testing.F) {
-	f.Add(Seal(&llm.Thought{Provider: "openai", Data: "x"}))
+	f.Add(Seal(&llm.Thought{Format: llm.FormatOpenAI, Data: "x"}))
 	f.Add("mgw1.e30")
 	f.Fuzz(func(t *testing.T, text string) {
 		got, ok := Unseal(text)

@@ -102,9 +102,9 @@ func TestInconsistentConversationsAreRefused(t *testing.T) {
 }
 
 func TestSignaturesAreUnpackedFromIDs(t *testing.T) {
-	gemini := chat.PackID("a", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "sig", Format: chat.FormatGemini}})
+	gemini := chat.PackID("a", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "sig", Format: llm.FormatGemini}})
 	claude := chat.PackID("b",
-		[]chat.ReasoningDetail{{Type: chat.ReasoningText, Text: "why", Signature: "s", Format: chat.FormatAnthropic}})
+		[]chat.ReasoningDetail{{Type: chat.ReasoningText, Text: "why", Signature: "s", Format: llm.FormatAnthropic}})
 	in := fmt.Sprintf(`[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[
 		{"id":%q,"type":"function","function":{"name":"f","arguments":"{}"}},
 		{"id":%q,"type":"function","function":{"name":"g","arguments":"{}"}}]},

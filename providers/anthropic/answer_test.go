@@ -64,8 +64,8 @@ func TestWholeAnswerBecomesACompletion(t *testing.T) {
 		t.Errorf("%+v", m.ToolCalls)
 	}
 	if want := []chat.ReasoningDetail{
-		{Type: chat.ReasoningText, Text: "I should ask.", Signature: "c2lnbmF0dXJl", Format: chat.FormatAnthropic},
-		{Type: chat.ReasoningEncrypted, Data: "cmVk", Format: chat.FormatAnthropic, Index: 1},
+		{Type: chat.ReasoningText, Text: "I should ask.", Signature: "c2lnbmF0dXJl", Format: llm.FormatAnthropic},
+		{Type: chat.ReasoningEncrypted, Data: "cmVk", Format: llm.FormatAnthropic, Index: 1},
 	}; !slices.Equal(m.ReasoningDetails, want) {
 		t.Errorf("%+v", m.ReasoningDetails)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/catalog"
 	"modelgateway/llm"
 )
 
@@ -53,7 +52,7 @@ func (a *answer) sendRedacted(data string) bool {
 
 func (a *answer) sendThought(text string, t llm.Thought) bool {
 	a.thought = t
-	a.thought.Provider, a.thought.Model = catalog.Anthropic, a.exchange.model
+	a.thought.Format, a.thought.Model = llm.FormatAnthropic, a.exchange.model
 	return a.out.Thought(0, text, &a.thought)
 }
 

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"bytes"
 
-	"modelgateway/catalog"
 	"modelgateway/internal/scan"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
@@ -110,7 +109,7 @@ func (e *editor) thought(at scan.Span, own func(*llm.Thought) string) bool {
 		return true
 	}
 	t, ok := roundtrip.Unseal(text)
-	if !ok || t.Provider != catalog.Anthropic || own(&t) == "" {
+	if !ok || t.Format != llm.FormatAnthropic || own(&t) == "" {
 		e.cut = true
 		return false
 	}

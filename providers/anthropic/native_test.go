@@ -212,7 +212,7 @@ func FuzzNativeBody(f *testing.F) {
 }
 
 func TestCallIDsThatCarrySomethingAreUnpacked(t *testing.T) {
-	packed := chat.PackID("call_7", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "c2VjcmV0", Format: chat.FormatGemini}})
+	packed := chat.PackID("call_7", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "c2VjcmV0", Format: llm.FormatGemini}})
 	talk := func(id string) string {
 		return `{"model":"claude-up","messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"` + id +
 			`","name":"f","input":{"id":"` + packed + `"}}]},{"role":"user","content":[{"type":"tool_result", "tool_use_id" :"` + id + `","content":"` +

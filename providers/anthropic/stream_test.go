@@ -14,6 +14,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/sse"
@@ -98,9 +99,9 @@ func TestJoinedReasoningFragmentsAreTheWholeBlocks(t *testing.T) {
 		}
 	}
 	if want := [3]chat.ReasoningDetail{
-		{Type: chat.ReasoningText, Text: "abc", Signature: "one", Format: chat.FormatAnthropic},
-		{Type: chat.ReasoningEncrypted, Data: "red", Format: chat.FormatAnthropic, Index: 1},
-		{Type: chat.ReasoningText, Signature: "two", Format: chat.FormatAnthropic, Index: 2},
+		{Type: chat.ReasoningText, Text: "abc", Signature: "one", Format: llm.FormatAnthropic},
+		{Type: chat.ReasoningEncrypted, Data: "red", Format: llm.FormatAnthropic, Index: 1},
+		{Type: chat.ReasoningText, Signature: "two", Format: llm.FormatAnthropic, Index: 2},
 	}; got != want {
 		t.Errorf("%+v", got)
 	}

@@ -144,7 +144,7 @@ func (t *translation) display(byDefault string) string {
 // signature.
 func thoughtBlock(t *llm.Thought) *block {
 	switch {
-	case t.Provider != catalog.Anthropic:
+	case t.Format != llm.FormatAnthropic:
 		return nil
 	case t.Kind == llm.ThoughtText && t.Signature != "":
 		return &block{Type: "thinking", Thinking: &t.Text, Signature: t.Signature}

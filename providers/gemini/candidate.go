@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/catalog"
 	"modelgateway/llm"
 )
 
@@ -84,7 +83,7 @@ func (b *blob) dataURL() string { return "data:" + b.MIMEType + ";base64," + b.D
 func (s *stream) thought(c *choice, value string, image int) *llm.Thought {
 	t := &llm.Thought{
 		Kind: llm.ThoughtEncrypted, Data: signature{model: s.model, image: image, value: value}.String(),
-		Provider: catalog.Gemini, Model: s.model, Index: c.thoughts,
+		Format: llm.FormatGemini, Model: s.model, Index: c.thoughts,
 	}
 	c.thoughts++
 	return t

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -216,7 +215,7 @@ func TestThoughtsAreAskedForOnlyWhereTheyAreShown(t *testing.T) {
 // signed is a thought of Gemini's as a client brings it back.
 func signed(model, value, call string) llm.Block {
 	return llm.Block{Kind: llm.BlockThought, Thought: &llm.Thought{
-		Kind: llm.ThoughtEncrypted, Provider: catalog.Gemini, Model: model, CallID: call,
+		Kind: llm.ThoughtEncrypted, Format: llm.FormatGemini, Model: model, CallID: call,
 		Data: signature{model: model, image: noImage, value: value}.String(),
 	}}
 }
@@ -230,7 +229,7 @@ func at(item int, blocks ...llm.Block) []llm.Block {
 
 func TestSignaturesComeBackToTheirPartsAndTheirModel(t *testing.T) {
 	const own, other = "gemini-3-flash-preview", "gemini-3-pro-preview"
-	claude := llm.Block{Kind: llm.BlockThought, Thought: &llm.Thought{Text: "secret", Signature: "secret", Provider: catalog.Anthropic}}
+	claude := llm.Block{Kind: llm.BlockThought, Thought: &llm.Thought{Text: "secret", Signature: "secret", Format: llm.FormatAnthropic}}
 	for name, tt := range map[string]struct {
 		said []llm.Block
 		want string
@@ -318,7 +317,7 @@ func TestFirstCallIsKeptWhereTheAnswerHoldsOne(t *testing.T) {
 				c.Finish != llm.FinishToolCalls {
 				t.Errorf("single %v, streamed %v: %+v", single, streamed, c)
 			}
-			if thought := c.Blocks[0].Thought; thought == nil || thought.Provider != catalog.Gemini ||
+			if thought := c.Blocks[0].Thought; thought == nil || thought.Format != llm.FormatGemini ||
 				thought.Model != "gemini-3-flash-preview" {
 				t.Errorf("%+v", thought)
 			}

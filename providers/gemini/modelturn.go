@@ -3,7 +3,6 @@ package gemini
 import (
 	"cmp"
 
-	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/providers/alternating"
 )
@@ -53,7 +52,7 @@ func (t *translation) modelParts(turn *alternating.Turn) ([]part, error) {
 // addThought keeps a signature until its part is added. message is the index of the client's
 // message that holds it. A signature that follows a text of the same message belongs to that text.
 func (m *modelTurn) addThought(thought *llm.Thought, message int) {
-	if thought.Provider != catalog.Gemini || thought.Data == "" {
+	if thought.Format != llm.FormatGemini || thought.Data == "" {
 		return
 	}
 	origin := parseSignature(thought.Data)

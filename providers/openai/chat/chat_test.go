@@ -80,7 +80,7 @@ func chunks(t testing.TB, p *API, id, body string) (iter.Seq2[*chat.Chunk, error
 const functions = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]`
 
 // packed is the id of a call that carries a thought of Gemini.
-var packed = chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: chat.FormatGemini}})
+var packed = chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: llm.FormatGemini}})
 
 // goldens are requests whose translations are in testdata/golden.
 var goldens = []struct{ name, model, body, ignored string }{

@@ -118,10 +118,10 @@ func TestWhatNoChatRequestCanSayIsWritten(t *testing.T) {
 				openaitest.Media(llm.Media{Kind: llm.File, Data: "JVBERi0xLjQ=", Title: "paper"}),
 			}},
 			{Role: llm.RoleAssistant, Blocks: []llm.Block{
-				{Kind: llm.BlockThought, Thought: &llm.Thought{Provider: catalog.OpenAI, Kind: llm.ThoughtEncrypted, Data: "x"}},
+				{Kind: llm.BlockThought, Thought: &llm.Thought{Format: llm.FormatOpenAI, Kind: llm.ThoughtEncrypted, Data: "x"}},
 				openaitest.Text("a"), openaitest.Called("1", long), openaitest.Text("b"), openaitest.Called("2", "lookup"), openaitest.Called("3",
 					"lookup"),
-				{Kind: llm.BlockHosted, Hosted: jsontext.Value(`{}`), HostedBy: catalog.Anthropic},
+				{Kind: llm.BlockHosted, Hosted: jsontext.Value(`{}`)},
 			}},
 			{Blocks: []llm.Block{
 				openaitest.Result("2", true, openaitest.Text("broken")), openaitest.Result("3", true),

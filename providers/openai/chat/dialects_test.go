@@ -119,13 +119,13 @@ func TestEndUserIsHashedAndNamesTheCache(t *testing.T) {
 }
 
 func TestReasoningGoesBackToTheServerThatMadeIt(t *testing.T) {
-	thought := func(provider string) llm.Block {
-		return llm.Block{Kind: llm.BlockThought, Thought: &llm.Thought{Text: "by " + provider, Provider: provider, Signature: "opaque",
+	thought := func(format llm.ThoughtFormat) llm.Block {
+		return llm.Block{Kind: llm.BlockThought, Thought: &llm.Thought{Text: "by " + string(format), Format: format, Signature: "opaque",
 			Data: "opaque"}}
 	}
 	c := llm.Conversation{Messages: []llm.Message{
 		{Blocks: []llm.Block{openaitest.Text("q")}},
-		{Role: llm.RoleAssistant, Blocks: []llm.Block{thought("anthropic"), thought("deepseek"), thought("gemini"), thought(""),
+		{Role: llm.RoleAssistant, Blocks: []llm.Block{thought(llm.FormatAnthropic), thought("deepseek"), thought(llm.FormatGemini), thought(""),
 			openaitest.Text("a")}},
 		{Role: llm.RoleAssistant, Blocks: []llm.Block{thought("anthropic")}},
 		{Blocks: []llm.Block{openaitest.Text("r")}},
@@ -190,7 +190,7 @@ func TestReasoningSaysWhoMadeIt(t *testing.T) {
 			made = blocks[1:2]
 		}
 		for _, b := range made {
-			if b.Thought == nil || b.Thought.Provider != "server" || b.Thought.Model != m.Upstream {
+			if b.Thought == nil || b.Thought.Format != "server" || b.Thought.Model != m.Upstream {
 				t.Errorf("%+v", b.Thought)
 			}
 		}

@@ -102,7 +102,7 @@ func (w *messageWriter) assistant(m *llm.Message) error {
 			calls = append(calls, compose.OpenCall{Call: b.Call, ID: id})
 			out.ToolCalls = append(out.ToolCalls, w.c.toolCall(b.Call, id))
 		case llm.BlockThought: // another provider's is never shown to this one
-			own := b.Thought.Provider == w.c.Model.Provider
+			own := b.Thought.Format == wire.ThoughtFormat(w.c.Model)
 			if own && w.c.Server.Reasoning != "" {
 				out.Reasoning += b.Thought.Text
 				continue

@@ -98,7 +98,7 @@ func (t *translator) says(c *chat.ChunkChoice) bool {
 // another provider: only the server can take it back.
 func (t *translator) own(thought *llm.Thought) *llm.Thought {
 	m := t.exchange.call.Model
-	thought.Provider, thought.Model = m.Provider, m.Upstream
+	thought.Format, thought.Model = wire.ThoughtFormat(m), m.Upstream
 	return thought
 }
 

@@ -3,6 +3,7 @@ package responses
 import (
 	"modelgateway/llm"
 	"modelgateway/providers/openai/compose"
+	"modelgateway/providers/openai/wire"
 )
 
 // assistant adds what the assistant thought, said and called, in its order.
@@ -81,7 +82,7 @@ func (a *assistantItems) put(item inputItem) {
 // content. A summary stands before it in another block. What another provider thought is
 // never shown to this one.
 func (w *inputWriter) think(out *assistantItems, t *llm.Thought) {
-	if t.Provider != w.c.Model.Provider {
+	if t.Format != wire.ThoughtFormat(w.c.Model) {
 		return
 	}
 	if t.Data == "" {

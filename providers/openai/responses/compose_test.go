@@ -70,7 +70,7 @@ func marked(b llm.Block) llm.Block {
 }
 
 // packed is the id of a call that carries a thought of Gemini.
-var packed = chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: chat.FormatGemini}})
+var packed = chat.PackID("call_1", []chat.ReasoningDetail{{Type: chat.ReasoningEncrypted, Data: "x", Format: llm.FormatGemini}})
 
 // respondedGoldens are chat requests whose translations for the Responses API are in
 // testdata/golden.
@@ -173,7 +173,7 @@ func TestInstructionsAreAMemberWhereTheyAreOnlyText(t *testing.T) {
 
 func TestThoughtsOfOpenAIComeBackAsTheyWere(t *testing.T) {
 	own := func(id, text, data string, kind llm.ThoughtKind) llm.Block {
-		return thought(llm.Thought{Provider: catalog.OpenAI, Kind: kind, ItemID: id, Text: text, Data: data})
+		return thought(llm.Thought{Format: llm.FormatOpenAI, Kind: kind, ItemID: id, Text: text, Data: data})
 	}
 	reasoning := func(id, summary, data string) string {
 		if summary != "" {
@@ -204,8 +204,8 @@ func TestThoughtsOfOpenAIComeBackAsTheyWere(t *testing.T) {
 			[]string{call, output},
 		},
 		"of others": {
-			[]llm.Message{turn(llm.RoleAssistant, thought(llm.Thought{Provider: "anthropic", Data: "x", Signature: "s"}),
-				thought(llm.Thought{Provider: "gemini", Data: "x"}), thought(llm.Thought{Data: "x"}), openaitest.Called("1", "f")), answered},
+			[]llm.Message{turn(llm.RoleAssistant, thought(llm.Thought{Format: llm.FormatAnthropic, Data: "x", Signature: "s"}),
+				thought(llm.Thought{Format: llm.FormatGemini, Data: "x"}), thought(llm.Thought{Data: "x"}), openaitest.Called("1", "f")), answered},
 			[]string{call, output},
 		},
 		"twice": {

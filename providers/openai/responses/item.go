@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"modelgateway/llm"
+	"modelgateway/providers/openai/wire"
 )
 
 // openItem is an item between its beginning and its end.
@@ -117,7 +118,7 @@ func (a *responseAnswer) piece(o *openItem, part int64, text string, refusal boo
 func (a *responseAnswer) think(o *openItem, t llm.Thought) bool {
 	a.thought = t
 	m := a.exchange.call.Model
-	a.thought.Provider, a.thought.Model, a.thought.ItemID = m.Provider, m.Upstream, o.id
+	a.thought.Format, a.thought.Model, a.thought.ItemID = wire.ThoughtFormat(m), m.Upstream, o.id
 	return a.out.Thought(0, t.Text, &a.thought)
 }
 

@@ -20,7 +20,7 @@ type nativeBody struct {
 	scan.Editor
 
 	found    marks
-	provider string
+	format   llm.ThoughtFormat
 	model    []byte
 	kept     *llm.Kept
 	previous string // how the client names kept
@@ -28,7 +28,7 @@ type nativeBody struct {
 
 func newNativeBody(call providers.Call, found marks) *nativeBody {
 	e := &nativeBody{
-		Editor: scan.Editor{Text: call.Request.Raw}, found: found, provider: call.Model.Provider, model: wire.Quote(call.Model.Upstream),
+		Editor: scan.Editor{Text: call.Request.Raw}, found: found, format: wire.ThoughtFormat(call.Model), model: wire.Quote(call.Model.Upstream),
 		kept: call.Request.Kept,
 	}
 	e.body()
@@ -90,7 +90,7 @@ func (e *nativeBody) thought(id, encrypted scan.Span) bool {
 		return true
 	}
 	own := cmp.Or(t.Data, t.Signature)
-	if !ok || t.Provider != e.provider || own == "" {
+	if !ok || t.Format != e.format || own == "" {
 		return false
 	}
 	if id.To > 0 && t.ItemID != "" {

@@ -54,7 +54,7 @@ func TestARequestGoesOnFromTheUpstreamsOwnResponse(t *testing.T) {
 }
 
 func TestCallIDsOfResponsesThatCarrySomethingAreUnpacked(t *testing.T) {
-	packed := roundtrip.Pack("call_7", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "c2VjcmV0", Provider: catalog.Gemini})
+	packed := roundtrip.Pack("call_7", &llm.Thought{Kind: llm.ThoughtEncrypted, Data: "c2VjcmV0", Format: llm.FormatGemini})
 	talk := func(id string) string {
 		return `{"model":"gpt-up","input":[{"type":"function_call","call_id":"` + id + `","name":"f","arguments":"{}"},` +
 			`{"type":"function_call_output", "call_id" : "` + id + `","output":"` + packed + `"},{"type":"custom_tool_call","call_id":"` + id +
@@ -68,9 +68,9 @@ func TestCallIDsOfResponsesThatCarrySomethingAreUnpacked(t *testing.T) {
 // Case 12, to OpenAI.
 func TestThoughtsThatOpenAICannotReadAreLeftOut(t *testing.T) {
 	seal := func(t llm.Thought) string { return roundtrip.SealWhole(&t) }
-	claude := seal(llm.Thought{Provider: catalog.Anthropic, Text: "hm", Signature: "EqQB=="})
-	gemini := seal(llm.Thought{Provider: catalog.Gemini, Kind: llm.ThoughtEncrypted, Data: "abc"})
-	own := seal(llm.Thought{Provider: catalog.OpenAI, Kind: llm.ThoughtEncrypted, Data: "gAAAAB==", ItemID: "rs_up"})
+	claude := seal(llm.Thought{Format: llm.FormatAnthropic, Text: "hm", Signature: "EqQB=="})
+	gemini := seal(llm.Thought{Format: llm.FormatGemini, Kind: llm.ThoughtEncrypted, Data: "abc"})
+	own := seal(llm.Thought{Format: llm.FormatOpenAI, Kind: llm.ThoughtEncrypted, Data: "gAAAAB==", ItemID: "rs_up"})
 	think := func(encrypted string) string {
 		return `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"so"}],"encrypted_content":"` + encrypted + `"}`
 	}
@@ -87,7 +87,7 @@ func TestThoughtsThatOpenAICannotReadAreLeftOut(t *testing.T) {
 		{"the id behind it", `{"encrypted_content":"` + own + `","type":"reasoning", "id":"rs_1"}`, `{"encrypted_content":"gAAAAB==","type":"reasoning", "id":"rs_up"}`},
 		{"without an id", `{"type":"reasoning","encrypted_content":"` + own + `"}`, `{"type":"reasoning","encrypted_content":"gAAAAB=="}`},
 		{"only in texts", text + "," + call, text + "," + call},
-		{"a summary of ours", `{"type":"compaction","id":"cmp_1","encrypted_content":"` + seal(llm.Thought{Provider: catalog.Anthropic, Text: "all \"that\""}) + `"},` + text,
+		{"a summary of ours", `{"type":"compaction","id":"cmp_1","encrypted_content":"` + seal(llm.Thought{Format: llm.FormatAnthropic, Text: "all \"that\""}) + `"},` + text,
 			`{"type":"message","role":"user","content":[{"type":"input_text","text":"all \"that\""}]},` + text},
 		{"a summary of OpenAI's", `{"type":"compaction","encrypted_content":"gAAAAB=="},` + text, `{"type":"compaction","encrypted_content":"gAAAAB=="},` + text},
 		{"a summary after a thought", think(claude) + `,{"type":"compaction","encrypted_content":"` + seal(llm.Thought{Text: "x"}) + `"}`,

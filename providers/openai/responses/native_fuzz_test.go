@@ -47,7 +47,7 @@ func withoutHandles(stream string) string { return strings.ReplaceAll(stream, "_
 // FuzzNativeResponseBody edits any request that is read: it stays valid, and the same but for
 // its model where the gateway has put nothing into it.
 func FuzzNativeResponseBody(f *testing.F) {
-	seal := roundtrip.SealWhole(&llm.Thought{Provider: catalog.Anthropic, Text: "t"})
+	seal := roundtrip.SealWhole(&llm.Thought{Format: llm.FormatAnthropic, Text: "t"})
 	for _, body := range []string{
 		`{"model":"m","input":"hi"}`,
 		`{"input":[{"type":"reasoning","encrypted_content":"` + seal + `"} , {"type":"compaction","encrypted_content":"` + seal + `"}],"model":"m"}`,

@@ -119,7 +119,7 @@ var recorded = []struct {
 	},
 	{
 		"rllm_chat_streaming_responses_openai_gpt_5_nano_supports_streaming_responses_0.sse", 200,
-		`resp_042970a gpt-5-nano-2025-08-07 1787150061 default ~ 2 rs_04297 gAAAA(2468) openai gpt-6-sol true~ (1, 2, 3) stop/completed 13(0,0)+284(256)=297`,
+		`resp_042970a gpt-5-nano-2025-08-07 1787150061 default ~ 2 rs_04297 gAAAA(2468) openai-responses-v1 gpt-6-sol true~ (1, 2, 3) stop/completed 13(0,0)+284(256)=297`,
 	},
 	{
 		"rllm_context_context_chat_operations_uses_context_specific_api_keys_0.json", 401,
@@ -131,19 +131,19 @@ var recorded = []struct {
 	},
 	{
 		"rllm_fc_openai_gpt_5_nano_tools_with_multi_turn_streaming_conversations_0.sse", 200,
-		`resp_07ee875 gpt-5-nano-2025-08-07 1787150252 default ~ 2 rs_07ee8 gAAAA(3172) openai gpt-6-sol true~ {call_E9m0f weather {"latitude":"52.5200","longitude":"13.4050"} 0} tool_calls/completed 87(0,0)+339(256)=426`,
+		`resp_07ee875 gpt-5-nano-2025-08-07 1787150252 default ~ 2 rs_07ee8 gAAAA(3172) openai-responses-v1 gpt-6-sol true~ {call_E9m0f weather {"latitude":"52.5200","longitude":"13.4050"} 0} tool_calls/completed 87(0,0)+339(256)=426`,
 	},
 	{
 		"rllm_fc_openai_gpt_5_nano_tools_with_multi_turn_streaming_conversations_2.sse", 200,
-		`resp_08207ef gpt-5-nano-2025-08-07 1787150257 default ~ 2 rs_08207 gAAAA(2232) openai gpt-6-sol true~ {call_eX5cp weather {"latitude":"48.8575","longitude":"2.3514"} 0} tool_calls/completed 197(0,0)+224(192)=421`,
+		`resp_08207ef gpt-5-nano-2025-08-07 1787150257 default ~ 2 rs_08207 gAAAA(2232) openai-responses-v1 gpt-6-sol true~ {call_eX5cp weather {"latitude":"48.8575","longitude":"2.3514"} 0} tool_calls/completed 197(0,0)+224(192)=421`,
 	},
 	{
 		"rllm_fc_openai_gpt_5_nano_tools_with_multi_turn_streaming_conversations_3.sse", 200,
-		`resp_00b6a93 gpt-5-nano-2025-08-07 1787150260 default ~ 2 rs_00b6a gAAAA(1996) openai gpt-6-sol true~ (Paris (48.8575, 2.3514): 15°C, wind 10 km/h.) stop/completed 453(0,0)+227(192)=680`,
+		`resp_00b6a93 gpt-5-nano-2025-08-07 1787150260 default ~ 2 rs_00b6a gAAAA(1996) openai-responses-v1 gpt-6-sol true~ (Paris (48.8575, 2.3514): 15°C, wind 10 km/h.) stop/completed 453(0,0)+227(192)=680`,
 	},
 	{
 		"rllm_fc_openai_gpt_5_nano_tools_without_parameters_in_multi_turn_streaming_conve.sse", 200,
-		`resp_0216a3d gpt-5-nano-2025-08-07 1787150229 default ~ 2 rs_0216a gAAAA(2680) openai gpt-6-sol true~ {call_gAlMK best_language_to_learn {} 0} tool_calls/completed 58(0,0)+248(192)=306`,
+		`resp_0216a3d gpt-5-nano-2025-08-07 1787150229 default ~ 2 rs_0216a gAAAA(2680) openai-responses-v1 gpt-6-sol true~ {call_gAlMK best_language_to_learn {} 0} tool_calls/completed 58(0,0)+248(192)=306`,
 	},
 }
 
@@ -257,7 +257,7 @@ func shownAnswer(a *llm.Answer) string {
 				fmt.Fprintf(&b, " {%.10s %s %s %d}", block.Call.ID, block.Call.Name, block.Call.Input, block.Call.Kind)
 			case llm.BlockThought:
 				th := block.Thought
-				fmt.Fprintf(&b, " ~%s %d %.8s %.5s(%d) %s %s %t~", th.Text, th.Kind, th.ItemID, th.Data, len(th.Data), th.Provider, th.Model,
+				fmt.Fprintf(&b, " ~%s %d %.8s %.5s(%d) %s %s %t~", th.Text, th.Kind, th.ItemID, th.Data, len(th.Data), th.Format, th.Model,
 					th.WithCalls)
 			case llm.BlockRefusal:
 				fmt.Fprintf(&b, " !%s!", block.Text)

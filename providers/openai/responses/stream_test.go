@@ -82,12 +82,12 @@ func TestResponseStreamsMeanWhatTheySay(t *testing.T) {
 				itemEvent(true, 0, `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"one"},{"type":"summary_text","text":"two"}],`+
 					`"encrypted_content":"gAAAA"}`),
 				itemEvent(true, 2, messageItem("a")), completed},
-			" ~one\n\ntwo 1 rs_1 (0) openai gpt-6-sol false~ ~ 2 rs_1 gAAAA(5) openai gpt-6-sol true~ (a)" + ended,
+			" ~one\n\ntwo 1 rs_1 (0) openai-responses-v1 gpt-6-sol false~ ~ 2 rs_1 gAAAA(5) openai-responses-v1 gpt-6-sol true~ (a)" + ended,
 		},
 		"reasoning in full": {
 			[]string{itemEvent(false, 0, `{"type":"reasoning","id":"rs_1"}`), deltaEvent("reasoning_text", 0, 0, "hm"),
 				itemEvent(true, 0, `{"type":"reasoning","id":"rs_1","content":[{"type":"reasoning_text","text":"hm."}]}`), completed},
-			" ~hm. 1 rs_1 (0) openai gpt-6-sol false~" + ended,
+			" ~hm. 1 rs_1 (0) openai-responses-v1 gpt-6-sol false~" + ended,
 		},
 		"calls whose pieces alternate": {
 			[]string{itemEvent(false, 0, call+`"}`), itemEvent(false, 4, custom+`"}`), deltaEvent("function_call_arguments", 0, 0, `{"a"`),
@@ -99,7 +99,7 @@ func TestResponseStreamsMeanWhatTheySay(t *testing.T) {
 		"items that end twice": {
 			[]string{itemEvent(true, 0, `{"type":"reasoning","id":"rs_1","encrypted_content":"e"}`), itemEvent(true, 0,
 				`{"type":"reasoning","id":"rs_1","encrypted_content":"e"}`), itemEvent(true, 1, call+`"}`), itemEvent(true, 1, call+`"}`), completed},
-			" ~ 2 rs_1 e(1) openai gpt-6-sol true~ {c1 f {} 0}" + strings.Replace(ended, "stop", "tool_calls", 1),
+			" ~ 2 rs_1 e(1) openai-responses-v1 gpt-6-sol true~ {c1 f {} 0}" + strings.Replace(ended, "stop", "tool_calls", 1),
 		},
 		"call without arguments": {
 			[]string{itemEvent(false, 0, call+`"}`), itemEvent(true, 0, call+`"}`), completed},

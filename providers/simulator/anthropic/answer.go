@@ -17,7 +17,7 @@ func (s *Service) answer(q *Request, p *reply.Prompt) wire.Answer {
 	r, form := p.Reply(0), reply.Form{CallIDs: "toolu_01"}
 	if r.Reasoning != "" {
 		shown := q.shown(r.Reasoning)
-		form.Thought = &llm.Thought{Provider: Name, Text: shown, Signature: Sign(shown)}
+		form.Thought = &llm.Thought{Format: llm.FormatAnthropic, Text: shown, Signature: Sign(shown)}
 	}
 	head := llm.Head{ID: wire.NewID("msg_01"), Model: q.answersAs, ServiceTier: "standard"}
 	return wire.Answer{
