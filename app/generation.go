@@ -24,7 +24,7 @@ type generation struct {
 // counts. last is nil at the start.
 func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *generation {
 	next := &generation{listers: map[string]registry.Listing{}, identities: map[string]string{}}
-	upstreams := pool.Set{}
+	upstreams, abilities := pool.Set{}, all.Abilities()
 	for _, p := range slices.Concat(all.New(cfg), of.own) {
 		if len(p.Keys) == 0 {
 			continue
@@ -32,8 +32,10 @@ func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *
 		upstreams[p.Name] = upstream(p, last)
 		next.identities[p.Name] = p.Identity
 		g.metrics.Provider(p.Name)
-		if list := p.Provider.Abilities().Models; list != nil && p.Discovery {
-			next.listers[p.Name] = registry.Listing{Models: list, Key: p.Keys[0].Reveal()}
+		can := p.Provider.Abilities()
+		abilities[p.Name] = can
+		if can.Models != nil && p.Discovery {
+			next.listers[p.Name] = registry.Listing{Models: can.Models, Key: p.Keys[0].Reveal()}
 		}
 	}
 	models := registry.New(of.catalog, upstreams.Serves, time.Now)
@@ -43,6 +45,7 @@ func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *
 		}
 		return ""
 	}
+	models.Abilities = abilities
 	models.KeySetting, models.All = keySetting, cfg.ModelsListed == config.ListAll
 	if len(upstreams) == 0 {
 		models.Trial = trial(cfg)

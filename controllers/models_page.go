@@ -80,7 +80,7 @@ func (h *Models) Info(c *gin.Context) error {
 func modelInfo(m registry.Offered) messages.ModelInfo {
 	info := messages.ModelInfo{
 		Type: "model", ID: m.ID, DisplayName: m.ID, CreatedAt: time.Unix(m.Created, 0).UTC().Format(time.RFC3339),
-		MaxInputTokens: known(m.Context), MaxTokens: known(m.MaxOutput), Lifecycle: m.State, Capabilities: capabilities(m.Model),
+		MaxInputTokens: known(m.Context), MaxTokens: known(m.MaxOutput), Lifecycle: m.State, Capabilities: capabilities(m),
 	}
 	if m.Upstream != m.ID && m.Upstream != "" {
 		info.DisplayName = m.ID + " (" + m.Upstream + ")" // the model behind an alias
@@ -102,10 +102,10 @@ func known(tokens int64) *int64 {
 
 // capabilities are what a model can do for clients of Anthropic's API. What runs at
 // Anthropic only its own models have; batches the gateway does not serve.
-func capabilities(m *catalog.Model) messages.ModelCapabilities {
+func capabilities(m registry.Offered) messages.ModelCapabilities {
 	is := func(yes bool) messages.Supported { return messages.Supported{Supported: yes} }
 	effort := func(level string) messages.Supported { return is(slices.Contains(m.Traits.Efforts, level)) }
-	own, thinks := m.Provider == catalog.Anthropic, len(m.Traits.Thinking) > 0
+	own, thinks := m.Can.RunsTools, len(m.Traits.Thinking) > 0
 	return messages.ModelCapabilities{
 		Citations: is(own), CodeExecution: is(own), ImageInput: is(takesInput(m, "image")), PDFInput: is(takesInput(m, "pdf")),
 		StructuredOutputs: is(m.Traits.Structured),
@@ -125,11 +125,10 @@ func capabilities(m *catalog.Model) messages.ModelCapabilities {
 	}
 }
 
-// takesInput says whether a prompt for a model may have something. Where no list knows, the
-// models of the three vendors do.
-func takesInput(m *catalog.Model, modality string) bool {
+// takesInput says whether a prompt for a model may have something: pictures or PDFs.
+func takesInput(m registry.Offered, modality string) bool {
 	if len(m.Input) == 0 {
-		return m.Provider == catalog.Anthropic || m.Provider == catalog.OpenAI || m.Provider == catalog.Gemini
+		return m.Can.TakesMedia
 	}
 	return slices.Contains(m.Input, modality)
 }

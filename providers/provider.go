@@ -84,6 +84,13 @@ type Provider interface {
 
 // Abilities of a provider. A function that is nil it cannot do.
 type Abilities struct {
+	// Tokens is the vocabulary of its models.
+	Tokens llm.Vocabulary
+	// RunsTools says that its models have at the provider what Anthropic's have: tools that run
+	// there, citations, and the management of the context.
+	RunsTools bool
+	// TakesMedia says that its models read pictures and PDFs where no list knows what they read.
+	TakesMedia bool
 	// Speaks says whether it speaks a dialect of the clients itself: it sends the client's bytes,
 	// and rewrites only what must change.
 	Speaks func(llm.Dialect) bool

@@ -77,6 +77,15 @@ func New(cfg config.Config) []Configured {
 	return configured
 }
 
+// Abilities are those of the drivers' own providers, with keys or without.
+func Abilities() map[string]providers.Abilities {
+	can := map[string]providers.Abilities{}
+	for _, d := range Drivers() {
+		can[d.Name] = d.New(providers.Options{}).Abilities()
+	}
+	return can
+}
+
 // Simulated returns the providers' settings with the simulator at baseURL in
 // place of every upstream. A provider that it cannot simulate has no keys. Of the
 // presets it has those that are configured.

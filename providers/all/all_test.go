@@ -7,6 +7,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/all"
 	"modelgateway/providers/providertest"
@@ -31,6 +32,21 @@ func TestErrorsHaveTheNameOfTheProvider(t *testing.T) {
 			if _, err = x.Open(t.Context(), "sk-test"); err == nil || api.AsError(err).Provider != want {
 				t.Errorf("%s as %q: %v", d.Name, name, err)
 			}
+		}
+	}
+}
+
+// Another server with a vendor's API has other models; those of Anthropic's API are taken for Claude.
+func TestWhatAVendorHasAServerWithItsAPIHasNot(t *testing.T) {
+	for _, d := range all.Drivers() {
+		own, copied := all.Abilities()[d.Name], d.New(providers.Options{Name: "acme", BaseURL: "https://acme.example"}).Abilities()
+		claude := d.Name == catalog.Anthropic
+		if !own.TakesMedia || own.RunsTools != claude || copied.TakesMedia || copied.RunsTools {
+			t.Errorf("%s: %+v and %+v", d.Name, own, copied)
+		}
+		if (own.Tokens == llm.TokensClaude) != claude || (copied.Tokens == llm.TokensClaude) != claude ||
+			(own.Tokens == llm.TokensOpenAI) != (d.Name == catalog.OpenAI) || copied.Tokens == llm.TokensOpenAI {
+			t.Errorf("%s: the tokens of %d and %d", d.Name, own.Tokens, copied.Tokens)
 		}
 	}
 }

@@ -47,7 +47,10 @@ func New(opts providers.Options) *Provider {
 
 // Abilities are what Anthropic offers beside answers.
 func (p *Provider) Abilities() providers.Abilities {
-	return providers.Abilities{Speaks: isNative, Count: p.count, Models: p.listModels}
+	own := p.client.Provider() == catalog.Anthropic // of another server it is not known what it has
+	return providers.Abilities{
+		Tokens: llm.TokensClaude, RunsTools: own, TakesMedia: own, Speaks: isNative, Count: p.count, Models: p.listModels,
+	}
 }
 
 // isNative says that clients of the Messages API are served with their own bytes.

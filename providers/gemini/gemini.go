@@ -35,7 +35,9 @@ func New(opts providers.Options) *Provider {
 
 // Abilities are what Gemini offers beside answers.
 func (p *Provider) Abilities() providers.Abilities {
-	return providers.Abilities{PrepareEmbeddings: p.prepareEmbeddings, Count: p.count, Models: p.listModels}
+	return providers.Abilities{
+		TakesMedia: p.client.Provider() == catalog.Gemini, PrepareEmbeddings: p.prepareEmbeddings, Count: p.count, Models: p.listModels,
+	}
 }
 
 // Prepare writes the request in Gemini's format.

@@ -19,6 +19,7 @@ import (
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/providers"
+	"modelgateway/providers/all"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
 	"modelgateway/services/ledger"
@@ -249,11 +250,12 @@ func newFixture(t testing.TB, all ...*scripted) *fixture {
 	return c
 }
 
-func connect(to *routing.Router, list *catalog.Catalog, all []*scripted) {
-	for _, p := range all {
+func connect(to *routing.Router, list *catalog.Catalog, fakes []*scripted) {
+	for _, p := range fakes {
 		to.Upstreams[p.name] = pool.NewUpstream(p.name, p, poolOf("k1"), time.Now)
 	}
 	to.Models = registry.New(list, to.Upstreams.Serves, time.Now)
+	to.Models.Abilities = all.Abilities()
 }
 
 // serving is a service without a ledger, with the models of the catalogue.

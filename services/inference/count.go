@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"modelgateway/api"
-	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/services/routing"
 )
@@ -52,19 +51,13 @@ func (s *Service) Count(ctx context.Context, input Input) (Counted, error) {
 		s.Log.Debug("a provider has not counted a prompt: it is estimated", "request_id", input.RequestID,
 			"provider", by.Route.Provider, "error", by.Failure)
 	}
-	counted.Tokens, err = s.estimator.AtLeast(input.Request, isClaude(router, by.Model))
-	if err == nil && by.Model.Provider == catalog.OpenAI {
-		counted.Tokens, err = s.promptFor(input.Request, by.Model)
+	of := vocabulary(router, by.Model)
+	counted.Tokens, err = s.estimator.AtLeast(input.Request, of == llm.TokensClaude)
+	if err == nil && of == llm.TokensOpenAI {
+		counted.Tokens, err = s.estimator.ForOpenAI(input.Request, len(by.Model.Traits.Thinking) > 0)
 	}
 	if err != nil {
 		s.Log.Error("estimating tokens failed", "request_id", input.RequestID, "error", err)
 	}
 	return counted, nil
-}
-
-// isClaude says whether a model has the tokens of Anthropic's models: those of a provider
-// that speaks Anthropic's API.
-func isClaude(router *routing.Router, model *catalog.Model) bool {
-	u := router.Upstreams[model.Provider]
-	return model.Provider == catalog.Anthropic || u != nil && u.Speaks(llm.Messages)
 }

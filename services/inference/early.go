@@ -8,6 +8,7 @@ import (
 	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/providers"
+	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
 )
 
@@ -28,38 +29,24 @@ func (c *Call) PromptTokens() int64 {
 // fromBytes is what the prompt has of tokens for a model, without corrections. It is computed once
 // for each vocabulary.
 func (c *Call) fromBytes(model *catalog.Model) int64 {
-	v := c.vocabulary(model)
+	v := vocabulary(c.plan.Router(), model)
 	if c.prompts[v] == 0 {
 		c.prompts[v] = tokens.FromBytes(c.input.Request, v, len(model.Traits.Thinking) > 0)
 	}
 	return c.prompts[v]
 }
 
-// vocabulary is that of a model: of Anthropic's where its provider speaks Anthropic's API.
-func (c *Call) vocabulary(model *catalog.Model) tokens.Vocabulary {
-	switch {
-	case model.Provider == catalog.OpenAI:
-		return tokens.OpenAI
-	case isClaude(c.plan.Router(), model):
-		return tokens.Claude
-	}
-	return tokens.Common
+// vocabulary is that of a model at its provider.
+func vocabulary(router *routing.Router, model *catalog.Model) llm.Vocabulary {
+	return router.Models.Abilities[model.Provider].Tokens
 }
 
 // observe compares the estimate of the prompt, where there is one, with its provider's count.
 func (c *Call) observe(model *catalog.Model, usage *llm.Usage) {
 	size := c.input.Request.Source.Size()
 	if size.Media == 0 && !size.Opaque && !size.Hosted {
-		c.service.Corrections.Observe(model.ID, c.prompts[c.vocabulary(model)], usage.Input)
+		c.service.Corrections.Observe(model.ID, c.prompts[vocabulary(c.plan.Router(), model)], usage.Input)
 	}
-}
-
-// promptFor estimates the tokens of a prompt for a model with a vocabulary.
-func (s *Service) promptFor(r *llm.Request, model *catalog.Model) (int64, error) {
-	if model.Provider == catalog.OpenAI {
-		return s.estimator.ForOpenAI(r, len(model.Traits.Thinking) > 0)
-	}
-	return s.estimator.Prompt(r)
 }
 
 // measured is the error of a call. Where the prompt was too long it can be asked for the

@@ -207,7 +207,7 @@ func (c *Call) mayHost(model *catalog.Model) bool {
 
 // margins are by how much more tokens a prompt has, in percent, than is estimated from its bytes: 99
 // of 100 recorded requests have fewer. corrected is that of models of which counts are known.
-var margins = [...]int64{tokens.Common: 125, tokens.OpenAI: 120, tokens.Claude: 100}
+var margins = [...]int64{llm.TokensCommon: 125, llm.TokensOpenAI: 120, llm.TokensClaude: 100}
 
 const corrected = 110
 
@@ -215,7 +215,7 @@ const corrected = 110
 // have, in percent of them.
 func (c *Call) likelyInput(model *catalog.Model, of tokens.Bounds) (n, margin int64) {
 	n, known := c.service.Corrections.Correct(model.ID, c.fromBytes(model))
-	margin = margins[c.vocabulary(model)]
+	margin = margins[vocabulary(c.plan.Router(), model)]
 	if known {
 		margin = corrected
 	}

@@ -29,6 +29,9 @@ type Models struct {
 	// Status is the health of a configured provider, and empty for another one. Set it before
 	// the first use; nil shows none.
 	Status func(provider string) string
+	// Abilities are those of the providers that are configured, and of the drivers' own providers.
+	// Set it before the first use.
+	Abilities map[string]providers.Abilities
 	// All lists every model that the configured providers are known to sell. Set it before
 	// the first use.
 	All bool

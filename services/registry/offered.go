@@ -3,12 +3,14 @@ package registry
 import (
 	"modelgateway/catalog"
 	"modelgateway/llm"
+	"modelgateway/providers"
 )
 
 // Offered is a chat model that a caller can use now, under one of its names.
 type Offered struct {
 	*catalog.Model
 	State string // active or deprecated
+	Can   providers.Abilities
 }
 
 // Offered are the chat models that a caller can use, in the order of List. The id of an
@@ -44,5 +46,5 @@ func (m *Models) Offer(name string, q Query) (Offered, error) {
 
 func (m *Models) offered(model *catalog.Model, q Query) (o Offered, ok bool) {
 	shown := m.show(model, q)
-	return Offered{Model: model, State: shown.State}, shown.Available && model.Kind == llm.KindChat
+	return Offered{Model: model, State: shown.State, Can: m.Abilities[model.Provider]}, shown.Available && model.Kind == llm.KindChat
 }

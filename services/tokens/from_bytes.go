@@ -7,31 +7,21 @@ import (
 	"modelgateway/llm"
 )
 
-// Vocabulary is the kind of tokens that a model has.
-type Vocabulary int
-
-// The vocabularies.
-const (
-	Common Vocabulary = iota
-	OpenAI
-	Claude
-)
-
 // FromBytes estimates the tokens of a prompt from the bytes of the request, of texts, code and JSON of
 // any script. It takes a millisecond for 400 KiB, allocates nothing, and needs no vocabulary in
 // memory. reasons: the model can reason.
-func FromBytes(r *llm.Request, v Vocabulary, reasons bool) int64 {
+func FromBytes(r *llm.Request, v llm.Vocabulary, reasons bool) int64 {
 	size := r.Source.Size()
 	if !r.Kind.Writes() {
 		const bytesPerToken = 4
 		return size.Bytes / bytesPerToken
 	}
-	n := weigher{shown: v == OpenAI}.members(r.Raw) / perToken
+	n := weigher{shown: v == llm.TokensOpenAI}.members(r.Raw) / perToken
 	n += tokensPerReply + (tokensPerMessage+tokensPerRole)*int64(size.Messages) + tokensPerMedia*int64(size.Media)
 	switch {
-	case v == Claude:
+	case v == llm.TokensClaude:
 		return ofClaude(n, &size, r.Thinking)
-	case v == OpenAI && size.Tools > 0:
+	case v == llm.TokensOpenAI && size.Tools > 0:
 		n += tokensPerTools
 		if reasons {
 			n += tokensOfReasoners

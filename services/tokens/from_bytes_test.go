@@ -71,7 +71,7 @@ func TestAnEstimateFromBytesIsWithin15PercentOfTheVocabularys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for v, want := range map[Vocabulary]int64{OpenAI: openai, Claude: claude, Common: common} {
+		for v, want := range map[llm.Vocabulary]int64{llm.TokensOpenAI: openai, llm.TokensClaude: claude, llm.TokensCommon: common} {
 			if got := FromBytes(r, v, true); got < want*85/100 || got > want*115/100 {
 				t.Errorf("%s: %d tokens of vocabulary %d, not %d", file, got, v, want)
 			}
@@ -100,7 +100,7 @@ func TestTextsOfAllKindsAreWeighed(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, err := e.Prompt(r)
-		if got := FromBytes(r, Common, false); err != nil || got < want*75/100 || got > want*130/100 {
+		if got := FromBytes(r, llm.TokensCommon, false); err != nil || got < want*75/100 || got > want*130/100 {
 			t.Errorf("%s: %d tokens, not %d, %v", name, got, want, err)
 		}
 	}
@@ -113,7 +113,7 @@ func TestOnlyTextIsWeighed(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
-		return FromBytes(r, Common, false) - tokensPerMedia*int64(r.Source.Size().Media)
+		return FromBytes(r, llm.TokensCommon, false) - tokensPerMedia*int64(r.Source.Size().Media)
 	}
 	plain := count(`{"model":"m","messages":[{"role":"user","content":"日本 says: hello"}]}`)
 	for _, same := range []string{
@@ -139,7 +139,7 @@ func FuzzFromBytes(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, v := range []Vocabulary{Common, OpenAI, Claude} {
+		for _, v := range []llm.Vocabulary{llm.TokensCommon, llm.TokensOpenAI, llm.TokensClaude} {
 			if n := FromBytes(r, v, true); n < 0 {
 				t.Errorf("%d tokens", n)
 			}
@@ -158,7 +158,7 @@ func BenchmarkFromBytes(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		FromBytes(r, OpenAI, true)
+		FromBytes(r, llm.TokensOpenAI, true)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"modelgateway/config"
 	"modelgateway/llm"
 	"modelgateway/models"
+	"modelgateway/providers"
 	"modelgateway/services/budget"
 	"modelgateway/services/history"
 	"modelgateway/services/inference"
@@ -81,8 +82,10 @@ func (r *run) launch(at *replica, gateway *view) {
 		},
 	})
 	p.service = r.lab.service()
+	list := registry.New(r.lab.catalog, func(name string, _ llm.Kind) bool { return name == catalog.OpenAI }, p.clock)
+	list.Abilities = map[string]providers.Abilities{catalog.OpenAI: {Tokens: llm.TokensOpenAI}}
 	p.service.Use(&routing.Router{
-		Models:    registry.New(r.lab.catalog, func(name string, _ llm.Kind) bool { return name == catalog.OpenAI }, p.clock),
+		Models:    list,
 		Upstreams: pool.Set{catalog.OpenAI: pool.NewUpstream(catalog.OpenAI, scripted{}, []config.Secret{config.NewSecret("key")}, p.clock)},
 		Now:       p.clock,
 	})
