@@ -2,6 +2,7 @@ package chat
 
 import (
 	"modelgateway/dialects/body"
+	"modelgateway/llm"
 )
 
 // readMessage reads and checks a message. What assistants said may come back with members of
@@ -246,7 +247,7 @@ func readDetails(in *body.Reader) (all []ReasoningDetail) {
 			case "id":
 				d.ID = in.Text()
 			case "format":
-				d.Format = in.Text(FormatAnthropic, FormatGemini, FormatOpenAI)
+				d.Format = llm.ThoughtFormat(in.Text())
 			case "index":
 				if n := in.Integer(); n != nil {
 					d.Index = int(*n)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Run sends heartbeats to the other replicas until ctx ends. It has to outlive
+// Run sends heartbeats to Redis until ctx ends. It has to outlive
 // the calls: a replica without heartbeats loses their slots.
 func (q *Quotas) Run(ctx context.Context) {
 	ticker := time.NewTicker(quotaHeartbeat)
@@ -15,7 +15,6 @@ func (q *Quotas) Run(ctx context.Context) {
 		q.heartbeat(ctx)
 		select {
 		case <-ctx.Done():
-			q.deregister(ctx)
 			return
 		case <-ticker.C:
 		}
@@ -69,23 +68,4 @@ func (q *Quotas) due(answer []int64) (due []quotaShare) {
 	}
 	q.sweep(now)
 	return due
-}
-
-// deregister tells the other replicas that this one has ended, if it has no calls.
-func (q *Quotas) deregister(ctx context.Context) {
-	q.mu.Lock()
-	live := int64(0)
-	for _, a := range q.accounts {
-		live += a.live
-	}
-	q.mu.Unlock()
-	if live > 0 || !q.Shared() {
-		return // the lease ends by itself
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
-	defer cancel()
-	if err := q.redis.ZRem(ctx, quotaReplicas, q.replica).Err(); err != nil {
-		q.log.Warn("this replica could not be removed from the list of replicas in Redis: the others count it for up to 20 s more",
-			"error", err.Error())
-	}
 }

@@ -431,21 +431,6 @@ func TestACallWhoseAnswerFromRedisIsLateIsReleased(t *testing.T) {
 	}
 }
 
-func TestAReplicaThatEndsIsDeregisteredAtOnce(t *testing.T) {
-	both := newQuotaReplicas(t, servertest.Redis(t), 2)
-	stop := startHeartbeats(t, both[0])
-	call := mustTake(t, both[0], "key:a", parallel(2), 1)
-	stop()
-	if n := both[1].client().ZCard(t.Context(), quotaReplicas).Val(); n != 2 {
-		t.Errorf("%d replicas, while one still has a call", n)
-	}
-	call.End(1)
-	startHeartbeats(t, both[0])()
-	if n := both[1].client().ZCard(t.Context(), quotaReplicas).Val(); n != 1 {
-		t.Errorf("%d replicas", n)
-	}
-}
-
 func TestConcurrentCallsShareMessages(t *testing.T) {
 	server := servertest.StartRedis(t)
 	admin := limitRedis(t, server.URL)

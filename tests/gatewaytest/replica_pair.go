@@ -72,10 +72,10 @@ func (p *ReplicaPair) CountConcurrent(key string, at ...*Program) int64 {
 
 // AwaitSharedLimit waits until four calls of a key run at once on each replica
 // alone and on both together. A replica that has waited too long for Redis still
-// enforces its share, without telling the other.
+// counts alone.
 func (p *ReplicaPair) AwaitSharedLimit(key string) {
 	p.T.Helper()
-	const limit, share = 4, 2
+	const limit = 4
 	has := func(most int64, at ...*Program) bool {
 		n := p.CountConcurrent(key, at...)
 		if n > most {
@@ -83,9 +83,9 @@ func (p *ReplicaPair) AwaitSharedLimit(key string) {
 		}
 		return n == limit
 	}
-	const enough = 3 * Patience // it takes three seconds in which Redis is never late
+	const enough = 3 * Patience // each round needs a time in which Redis is never late
 	Eventually(p.T, enough, "each has all of it", func() bool {
-		return has(limit, p.Programs[0]) && has(limit+share, p.Programs...) && has(limit, p.Programs[1])
+		return has(limit, p.Programs[0]) && has(2*limit, p.Programs...) && has(limit, p.Programs[1])
 	})
 }
 
