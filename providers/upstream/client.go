@@ -263,14 +263,15 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 	for name, value := range c.opts.Headers {
 		req.Header.Set(name, value)
 	}
-	if err := c.opts.Sign(guarded, req, key, what.body); err != nil {
-		cancel()
-		return nil, c.unsigned(ctx, err)
-	}
 	trace := traced(ctx, req)
 	// The transport's ResponseHeaderTimeout starts after the request is written,
 	// so it does not end a call whose upstream stops reading.
 	watch := newWatch(c.opts.HeaderTimeout, cancel)
+	if err := c.opts.Sign(guarded, req, key, what.body); err != nil {
+		watch.stop()
+		cancel()
+		return nil, c.unsigned(ctx, key, watch.explain(err))
+	}
 	via := c.connections.take()
 	in := via.enter()
 	resp, err := in.RoundTrip(req) //nolint:bodyclose // the body is closed through answer

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -43,9 +44,13 @@ func (c *Client) unanswered(ctx context.Context, cause error) error {
 }
 
 // unsigned is the error for a request whose credential could not be made or renewed.
-func (c *Client) unsigned(ctx context.Context, cause error) error {
+// Its cause is logged, and may repeat what a token server was sent.
+func (c *Client) unsigned(ctx context.Context, key string, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if text := cause.Error(); len(key) >= shortestSecret && strings.Contains(text, key) {
+		cause = errors.New(strings.ReplaceAll(text, key, "[redacted]"))
 	}
 	r := c.failure(http.StatusBadGateway, "could not be given a credential", cause)
 	r.Key = true

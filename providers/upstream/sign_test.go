@@ -105,3 +105,26 @@ func TestAnUpstreamMaySignBodiesAndFrameItsEvents(t *testing.T) {
 		t.Errorf("%d %s", e.Status, e.Message)
 	}
 }
+
+func TestASignatureCoversTheTraceAndMayNotHang(t *testing.T) {
+	const key = "a long secret"
+	var parent string
+	client := New(Options{
+		Provider: "openai", BaseURL: "http://127.0.0.1:1", HeaderTimeout: 20 * time.Millisecond, IdleTimeout: time.Minute,
+		Sign: func(ctx context.Context, r *http.Request, key string, _ [][]byte) error {
+			parent = r.Header.Get("Traceparent")
+			<-ctx.Done()
+			return fmt.Errorf("the token server did not take %s", key)
+		},
+	})
+	_, err := client.Post(WithTrace(t.Context(), &Trace{Parent: "00-1-2-01"}), key, "/x", nil)
+	refusal, ok := errors.AsType[*providers.Refusal](err)
+	if !ok || parent != "00-1-2-01" || !errors.Is(err, errIdle) || !strings.Contains(refusal.Public, "credential") {
+		t.Errorf("%q %v", parent, err)
+	}
+	client.opts.Sign = func(context.Context, *http.Request, string, [][]byte) error { return errors.New("bad " + key) }
+	_, err = client.Post(t.Context(), key, "/x", nil)
+	if refusal, ok = errors.AsType[*providers.Refusal](err); !ok || refusal.Cause.Error() != "bad [redacted]" {
+		t.Errorf("%v", err)
+	}
+}
