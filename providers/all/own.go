@@ -72,7 +72,7 @@ func (m maker) make() (Configured, error) {
 		query.Set(name, value)
 	}
 	opts := providers.Options{
-		Name: m.Name, BaseURL: base, Sign: m.sign(), Headers: m.Headers, Query: query.Encode(), Server: m.preset.Server,
+		Name: m.Name, BaseURL: base, Headers: m.Headers, Query: query.Encode(), Server: m.preset.Server,
 		HeaderTimeout: cmp.Or(m.Timeouts.Response, m.cfg.UpstreamTimeout), IdleTimeout: cmp.Or(m.Timeouts.Idle, m.cfg.StreamIdleTimeout),
 		Objects: m.cfg.ProviderObjects,
 	}
@@ -81,10 +81,14 @@ func (m maker) make() (Configured, error) {
 		opts.Server.ListsAll, opts.Server.ChatOnly = true, err != nil || base != vendors
 	}
 	if m.cfg.Simulator {
-		opts.BaseURL, opts.Sign, opts.Query = m.cfg.Providers[m.Type].BaseURL, nil, ""
+		opts.BaseURL, opts.Query = m.cfg.Providers[m.Type].BaseURL, ""
 	}
-	identity := fmt.Sprintf("%s %s %+v", m.Type, m.Timeouts.FirstToken, opts) // before Now, which differs in each process
+	// Before the functions, of which two cannot be told apart by what is printed of them.
+	identity := fmt.Sprintf("%s %s %s %q %+v", m.Type, m.Preset, m.Timeouts.FirstToken, m.Auth, opts)
 	opts.Now = time.Now
+	if !m.cfg.Simulator {
+		opts.Sign = m.sign()
+	}
 	return Configured{
 		Name: m.Name, Provider: m.driver.New(opts), Keys: keys, Images: m.driver.Images, OTelName: m.preset.OTelName,
 		FirstToken: m.Timeouts.FirstToken, Discovery: m.Discovery, Type: m.Type, Identity: identity,
