@@ -8,7 +8,7 @@ import (
 // Sign puts the credential of an upstream on a request, as the last step before it is sent:
 // the other headers are on it, and body has its bytes in pieces. key is what the operator has
 // configured, or empty; a Sign may exchange it for a token, which it keeps and renews. Its
-// error is a failure of the upstream, whose message must not hold the credential.
+// error is a *Refusal where it knows what may be tried next, else a failure of the upstream.
 type Sign func(ctx context.Context, r *http.Request, key string, body [][]byte) error
 
 // SignBearer sends the key as Authorization: Bearer KEY.

@@ -43,18 +43,20 @@ func (c *Client) unanswered(ctx context.Context, cause error) error {
 	return r
 }
 
-// unsigned is the error for a request whose credential could not be made or renewed.
-// Its cause is logged, and may repeat what a token server was sent.
+// unsigned is the error for a request whose credential could not be made or renewed: a Refusal
+// that Sign returns, else a failure. Its cause is logged, and may repeat what a token server
+// was sent.
 func (c *Client) unsigned(ctx context.Context, key string, cause error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if r, ok := errors.AsType[*providers.Refusal](cause); ok {
+		return c.Refused(*r)
+	}
 	if text := cause.Error(); len(key) >= shortestSecret && strings.Contains(text, key) {
 		cause = errors.New(strings.ReplaceAll(text, key, "[redacted]"))
 	}
-	r := c.failure(http.StatusBadGateway, "could not be given a credential", cause)
-	r.Key = true
-	return r
+	return c.failure(http.StatusBadGateway, "could not be given a credential", cause)
 }
 
 // failure is a Refusal with the gateway's own message.

@@ -98,11 +98,20 @@ func TestAnUpstreamMaySignBodiesAndFrameItsEvents(t *testing.T) {
 	failure = errors.New("the token server is away")
 	_, err = client.Post(t.Context(), "token", "/x", nil)
 	refusal, ok := errors.AsType[*providers.Refusal](err)
-	if !ok || refusal.Verdict() != providers.NextKey || !errors.Is(err, failure) {
+	if !ok || refusal.Verdict() != providers.Retryable || !errors.Is(err, failure) {
 		t.Fatalf("%v", err)
 	}
 	if e := refusal.ClientError(); e.Status != http.StatusBadGateway || strings.Contains(e.Message, "token") {
 		t.Errorf("%d %s", e.Status, e.Message)
+	}
+}
+
+func TestARefusedCredentialIsTheKeysFault(t *testing.T) {
+	client := testClient("http://127.0.0.1:1", time.Minute)
+	client.opts.Sign = func(context.Context, *http.Request, string, [][]byte) error { return &providers.Refusal{Key: true} }
+	_, err := client.Post(t.Context(), canary, "/x", nil)
+	if refusal, ok := errors.AsType[*providers.Refusal](err); !ok || refusal.Verdict() != providers.NextKey || refusal.Provider != "openai" {
+		t.Errorf("%v", err)
 	}
 }
 
