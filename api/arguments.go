@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // maxArgumentValues is how many members and elements the arguments of a call may
@@ -20,7 +20,7 @@ func Arguments(text string) jsontext.Value {
 	switch {
 	case len(raw) == 0:
 		return jsontext.Value("{}")
-	case scan.ShapeOf(raw, maxArgumentDepth).Values > maxArgumentValues, !raw.IsValid():
+	case jsonbytes.ShapeOf(raw, maxArgumentDepth).Values > maxArgumentValues, !raw.IsValid():
 		quoted := make([]byte, 0, len(`{"_raw":""}`)+len(text)+len(text)/8) // with some escapes
 		quoted, err := jsontext.AppendQuote(append(quoted, `{"_raw":`...), text)
 		if err != nil {

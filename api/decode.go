@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // Memory bounds what requests take. Reserve asks for bytes before they are
@@ -24,8 +24,8 @@ var Lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 // case-sensitive, and numbers must fit their field. Its errors are *Error and
 // name the field; an *Error of a type's own decoding is returned as it is.
 func Decode(body []byte, into any, opts ...json.Options) error {
-	if scan.ShapeOf(body, scan.MaxDepth).TooDeep {
-		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", scan.MaxDepth)
+	if jsonbytes.ShapeOf(body, jsonbytes.MaxDepth).TooDeep {
+		return Invalid(CodeInvalidJSON, "", "the body is nested deeper than %d levels", jsonbytes.MaxDepth)
 	}
 	if err := json.Unmarshal(body, into, opts...); err != nil {
 		return decodeError(err)

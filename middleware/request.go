@@ -10,7 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/api"
-	"modelgateway/internal/fault"
+	"modelgateway/internal/panics"
 	"modelgateway/models"
 )
 
@@ -186,7 +186,7 @@ func (m Chain) Recover(c *gin.Context) {
 		if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(value)
 		}
-		m.Log.Error("a handler panicked", "request_id", RequestID(c), "error", fault.Text(value), "stack", fault.Stack(value))
+		m.Log.Error("a handler panicked", "request_id", RequestID(c), "error", panics.Text(value), "stack", panics.Stack(value))
 		m.fail(c, api.Internal(errPanic))
 	}()
 	c.Next()

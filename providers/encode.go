@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,9 +13,9 @@ import (
 // AppendQuote appends a JSON string, without what is not UTF-8: requests are checked for that
 // before.
 func AppendQuote(dst []byte, s string) []byte {
-	out, valid := scan.AppendQuote(dst, s)
+	out, valid := jsonbytes.AppendQuote(dst, s)
 	if !valid {
-		return scan.AppendString(dst, strings.ToValidUTF8(s, ""))
+		return jsonbytes.AppendString(dst, strings.ToValidUTF8(s, ""))
 	}
 	return out
 }

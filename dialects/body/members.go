@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -57,7 +57,7 @@ func (t Table[N]) Leave(left *Names, n N, value jsontext.Value) {
 			left.Put(m.Name)
 		}
 	case m.Inner != nil && value.Kind() == jsontext.KindBeginObject:
-		for name, inner := range scan.Members(value) {
+		for name, inner := range jsonbytes.Members(value) {
 			if text := name.Text(); !slices.Contains(m.Inner, string(text)) {
 				left.Add(m.Name+".", text, inner)
 			}
@@ -101,7 +101,7 @@ func (n Names) InOrder(body []byte) []string {
 		byMember[root(name)] = append(byMember[root(name)], name)
 	}
 	var all []string
-	for literal := range scan.Members(body) {
+	for literal := range jsonbytes.Members(body) {
 		name := api.Clip(literal.String())
 		parts := byMember[name]
 		slices.Sort(parts)
@@ -128,12 +128,12 @@ func root(name string) string {
 func Asks(value jsontext.Value) bool {
 	switch value.Kind() {
 	case jsontext.KindBeginArray:
-		for range scan.Elements(value) {
+		for range jsonbytes.Elements(value) {
 			return true
 		}
 		return false
 	case jsontext.KindBeginObject:
-		for range scan.Members(value) {
+		for range jsonbytes.Members(value) {
 			return true
 		}
 		return false
@@ -152,22 +152,22 @@ type Texts struct {
 func (t *Texts) In(value jsontext.Value, yield func(string) bool) bool {
 	switch value.Kind() {
 	case jsontext.KindString:
-		return yield(scan.Text(value))
+		return yield(jsonbytes.Text(value))
 	case jsontext.KindBeginArray:
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			if !t.In(element, yield) {
 				return false
 			}
 		}
 	case jsontext.KindBeginObject:
-		for literal, inner := range scan.Members(value) {
+		for literal, inner := range jsonbytes.Members(value) {
 			name := string(literal.Text())
 			switch {
 			case t.Whole[name]:
 				if !yield(string(inner)) {
 					return false
 				}
-			case t.Silent[name] && (name != t.Data || scan.Text(scan.Member(value, "type")) != "text"):
+			case t.Silent[name] && (name != t.Data || jsonbytes.Text(jsonbytes.Member(value, "type")) != "text"):
 			case !t.In(inner, yield):
 				return false
 			}

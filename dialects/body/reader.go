@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // What a request and its translation take beside the bytes of the body, at most.
@@ -23,7 +23,7 @@ const (
 // its lists and reserves memory. After a failure its methods do nothing more; Close has the
 // error.
 type Reader struct {
-	scan.Checker
+	jsonbytes.Checker
 
 	// Strict refuses values of another type than that which is asked for. Else they are
 	// checked and passed over: the provider may know them.
@@ -64,7 +64,7 @@ func (r *Reader) Close() error {
 
 // syntaxFault is the error of a body that is no JSON object: the strict decoder words it.
 func (r *Reader) syntaxFault() error {
-	if !r.Grant(int64(scan.ShapeOf(r.body, scan.MaxDepth).Values) * bytesPerValue) {
+	if !r.Grant(int64(jsonbytes.ShapeOf(r.body, jsonbytes.MaxDepth).Values) * bytesPerValue) {
 		return r.err
 	}
 	if err := api.Decode(r.body, new(anyObject)); err != nil {

@@ -3,7 +3,7 @@ package chat
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -67,7 +67,7 @@ func passes(value jsontext.Value) bool { return llm.Given(value) && value.IsVali
 // (native_finish_reason), vLLM's (stop_reason: the stop sequence that matched),
 // Anthropic's (stop_details) and Gemini's.
 func endingMembers(e *llm.Ending) jsontext.Value {
-	w := scan.Writer(nil).Object()
+	w := jsonbytes.Writer(nil).Object()
 	empty := len(w)
 	if e.NativeReason != "" {
 		w = w.Text("native_finish_reason", e.NativeReason)

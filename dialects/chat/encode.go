@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // ChunkEncoder writes the chunks of one stream as JSON, the same bytes as
@@ -29,7 +29,7 @@ func (e *ChunkEncoder) Append(dst []byte, c *Chunk) ([]byte, error) {
 	dst = append(dst, e.head...)
 	var err error
 	for i := range c.Choices {
-		if dst, err = appendChoice(scan.Writer(dst).Comma(), &c.Choices[i]); err != nil {
+		if dst, err = appendChoice(jsonbytes.Writer(dst).Comma(), &c.Choices[i]); err != nil {
 			return dst, err
 		}
 	}
@@ -39,16 +39,16 @@ func (e *ChunkEncoder) Append(dst []byte, c *Chunk) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
-		dst = scan.Writer(dst).JSON("usage", usage)
+		dst = jsonbytes.Writer(dst).JSON("usage", usage)
 	}
 	return append(dst, e.tail...), nil
 }
 
 func (e *ChunkEncoder) render(c *Chunk) {
 	e.id, e.object, e.created, e.model, e.tier, e.fingerprint = c.ID, c.Object, c.Created, c.Model, c.ServiceTier, c.SystemFingerprint
-	e.head = scan.Writer(e.head[:0]).Object().Text("id", c.ID).Text("object", c.Object).Int("created", c.Created).Text("model", c.Model).
+	e.head = jsonbytes.Writer(e.head[:0]).Object().Text("id", c.ID).Text("object", c.Object).Int("created", c.Created).Text("model", c.Model).
 		ListAt("choices")
-	tail := scan.Writer("]") // of the choices
+	tail := jsonbytes.Writer("]") // of the choices
 	if c.ServiceTier != "" {
 		tail = tail.Text("service_tier", c.ServiceTier)
 	}
@@ -69,7 +69,7 @@ func appendChoice(dst []byte, c *ChunkChoice) ([]byte, error) {
 		text, err := json.Marshal(c, api.Lenient)
 		return append(dst, text...), err
 	}
-	w := scan.Writer(dst).Object().Int("index", int64(c.Index)).ObjectAt("delta")
+	w := jsonbytes.Writer(dst).Object().Int("index", int64(c.Index)).ObjectAt("delta")
 	d := &c.Delta
 	if d.Role != "" {
 		w = w.Text("role", d.Role)
@@ -106,7 +106,7 @@ func (d *Delta) plain() bool {
 	return len(d.ReasoningDetails) == 0 && d.FunctionCall == nil && len(d.Images) == 0 && len(d.Extra) == 0
 }
 
-func withCalls(w scan.Writer, calls []ToolCallDelta) scan.Writer {
+func withCalls(w jsonbytes.Writer, calls []ToolCallDelta) jsonbytes.Writer {
 	w = w.ListAt("tool_calls")
 	for i := range calls {
 		c := &calls[i]

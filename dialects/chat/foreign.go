@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // passedOn are the members of OpenAI's API that have no place in the common form, and
@@ -39,7 +39,7 @@ func (r *Request) Foreign() string {
 	if r.foreign != "" {
 		return r.foreign
 	}
-	for name, value := range scan.Members(r.common.Raw) {
+	for name, value := range jsonbytes.Members(r.common.Raw) {
 		if inner := chooses(name.String(), value); inner != "" {
 			return inner
 		}
@@ -57,7 +57,7 @@ func chooses(path string, value jsontext.Value) string {
 		if opaque[path[strings.LastIndexByte(path, '.')+1:]] {
 			return ""
 		}
-		for literal, inner := range scan.Members(value) {
+		for literal, inner := range jsonbytes.Members(value) {
 			name := literal.String()
 			if choosing[strings.ToLower(name)] {
 				return path + "." + name
@@ -67,7 +67,7 @@ func chooses(path string, value jsontext.Value) string {
 			}
 		}
 	case jsontext.KindBeginArray:
-		for inner := range scan.Elements(value) {
+		for inner := range jsonbytes.Elements(value) {
 			if found := chooses(path+"[]", inner); found != "" {
 				return found
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -94,7 +94,7 @@ func appendJSON(dst []byte, name string, value any) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("encode %s: %w", name, err)
 	}
-	w := scan.Writer(dst)
+	w := jsonbytes.Writer(dst)
 	if len(w) == 0 {
 		w = w.Object()
 	}

@@ -3,7 +3,7 @@ package chat
 import (
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -72,7 +72,7 @@ func (r *Request) share(body []byte) {
 		c.Choices = *r.N
 	}
 	if r.Thinking != nil {
-		c.Thinking = &llm.Thinking{Type: r.Thinking.Type, BudgetTokens: r.Thinking.BudgetTokens, Display: scan.Text(r.Thinking.Display)}
+		c.Thinking = &llm.Thinking{Type: r.Thinking.Type, BudgetTokens: r.Thinking.BudgetTokens, Display: jsonbytes.Text(r.Thinking.Display)}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -106,7 +106,7 @@ type Content struct {
 
 // Text is the string form. It is decoded at each call: an upstream that takes
 // the client's bytes never asks for it.
-func (c *Content) Text() string { return scan.Text(c.literal) }
+func (c *Content) Text() string { return jsonbytes.Text(c.literal) }
 
 // ContentPart is one element of a content array.
 type ContentPart struct {

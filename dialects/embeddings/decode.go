@@ -8,7 +8,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -57,7 +57,7 @@ func (r *Request) text(m member) (string, error) {
 	if value.Kind() != jsontext.KindString {
 		return "", wrongInput(memberNames[m], "a string")
 	}
-	return scan.Text(value), nil
+	return jsonbytes.Text(value), nil
 }
 
 // read reads the body once: it finds the members, and counts the inputs and their tokens.

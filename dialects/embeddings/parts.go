@@ -3,7 +3,7 @@ package embeddings
 import (
 	"sync"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // vectors puts the parts of an answer together, each as soon as those before it have come, so
@@ -50,6 +50,6 @@ func (v *vectors) Add(i int, part []byte) {
 func (v *vectors) Answer(model string) []byte {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.out = scan.AppendString(append(v.out, tail...), model)
+	v.out = jsonbytes.AppendString(append(v.out, tail...), model)
 	return v.out
 }

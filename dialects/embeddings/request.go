@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -118,7 +118,7 @@ func (r *Request) Path(f llm.Field, _ llm.At) string {
 // Ignored names the members that have no place in a translated request.
 func (r *Request) Ignored([]llm.Field) []string {
 	var names []string
-	for name, value := range scan.Members(r.common.Raw) {
+	for name, value := range jsonbytes.Members(r.common.Raw) {
 		switch memberOf(name.Text()) {
 		case memberUser, memberCount:
 			if llm.Given(value) {
@@ -132,7 +132,7 @@ func (r *Request) Ignored([]llm.Field) []string {
 // Foreign is the first member that is not of the API. A server that copies the API may take
 // it for another model, or for more.
 func (r *Request) Foreign() string {
-	for name := range scan.Members(r.common.Raw) {
+	for name := range jsonbytes.Members(r.common.Raw) {
 		if memberOf(name.Text()) == memberCount {
 			return name.String()
 		}
@@ -183,7 +183,7 @@ func (r *Request) elements() iter.Seq2[int, jsontext.Value] {
 			return
 		}
 		i := 0
-		for element := range scan.Elements(input) {
+		for element := range jsonbytes.Elements(input) {
 			if !yield(i, element) {
 				return
 			}

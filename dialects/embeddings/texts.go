@@ -10,7 +10,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // maxTokens is how many tokens a request may have, as OpenAI says. It bounds the text that
@@ -81,7 +81,7 @@ var (
 func textOf(element jsontext.Value) (string, error) {
 	switch element.Kind() {
 	case jsontext.KindString:
-		text := scan.Text(element)
+		text := jsonbytes.Text(element)
 		if text == "" {
 			return "", errEmpty
 		}
@@ -91,7 +91,7 @@ func textOf(element jsontext.Value) (string, error) {
 		return "", errInput
 	}
 	var ids []uint
-	for id := range scan.Elements(element) {
+	for id := range jsonbytes.Elements(element) {
 		if id.Kind() != jsontext.KindNumber {
 			return "", errInput
 		}

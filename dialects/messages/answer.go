@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -17,7 +17,7 @@ func appendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
 		return dst, foreign(a.RawDialect)
 	}
 	b := newBlocks(new(content), req)
-	b.out = openMessage(scan.Writer(dst).Object(), &a.Head)
+	b.out = openMessage(jsonbytes.Writer(dst).Object(), &a.Head)
 	var choice llm.AnswerChoice
 	if at := slices.IndexFunc(a.Choices, func(c llm.AnswerChoice) bool { return c.Index == 0 }); at >= 0 {
 		choice = a.Choices[at]

@@ -7,14 +7,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
 
 // block adds a block of a message. What only Anthropic's models know is left out and
 // named.
-func (b *builder) block(role llm.Role, at place, kind string, block scan.Fields) *api.Error {
+func (b *builder) block(role llm.Role, at place, kind string, block jsonbytes.Fields) *api.Error {
 	if kind == "" {
 		return missing(at.path() + ".type")
 	}
@@ -54,7 +54,7 @@ func (b *builder) leaveOut(at place) {
 }
 
 // textBlock adds a text that is not empty.
-func (b *builder) textBlock(at place, from scan.Fields) *api.Error {
+func (b *builder) textBlock(at place, from jsonbytes.Fields) *api.Error {
 	block, err := b.readText(at, from)
 	if err == nil && block.Text != "" {
 		b.blocks = append(b.blocks, block)
@@ -62,7 +62,7 @@ func (b *builder) textBlock(at place, from scan.Fields) *api.Error {
 	return err
 }
 
-func (b *builder) readText(at place, from scan.Fields) (llm.Block, *api.Error) {
+func (b *builder) readText(at place, from jsonbytes.Fields) (llm.Block, *api.Error) {
 	block := llm.Block{Kind: llm.BlockText, At: at.at()}
 	var text jsontext.Value
 	for _, f := range from {
@@ -82,7 +82,7 @@ func (b *builder) readText(at place, from scan.Fields) (llm.Block, *api.Error) {
 	case text.Kind() != jsontext.KindString:
 		return block, invalid(at.path()+".text", "Input should be a valid string")
 	}
-	block.Text = scan.Text(text)
+	block.Text = jsonbytes.Text(text)
 	return block, nil
 }
 
@@ -98,16 +98,16 @@ func membersOf(at place) string {
 }
 
 // call adds a tool call. What the provider wants back with it may be inside its id.
-func (b *builder) call(at place, from scan.Fields) *api.Error {
+func (b *builder) call(at place, from jsonbytes.Fields) *api.Error {
 	call := &llm.Call{Arguments: jsontext.Value("{}")}
 	block := llm.Block{Kind: llm.BlockCall, Call: call, At: at.at()}
 	for _, f := range from {
 		switch string(f.Name) {
 		case "type", "caller":
 		case "id":
-			call.ClientID = scan.Text(f.Value)
+			call.ClientID = jsonbytes.Text(f.Value)
 		case "name":
-			call.Name = scan.Text(f.Value)
+			call.Name = jsonbytes.Text(f.Value)
 		case "input":
 			if llm.Given(f.Value) {
 				call.Arguments = f.Value
@@ -141,7 +141,7 @@ func (b *builder) call(at place, from scan.Fields) *api.Error {
 }
 
 // result adds the result of a call.
-func (b *builder) result(at place, from scan.Fields) *api.Error {
+func (b *builder) result(at place, from jsonbytes.Fields) *api.Error {
 	result := &llm.Result{}
 	block := llm.Block{Kind: llm.BlockResult, Result: result, At: at.at()}
 	var content jsontext.Value
@@ -149,7 +149,7 @@ func (b *builder) result(at place, from scan.Fields) *api.Error {
 		switch string(f.Name) {
 		case "type":
 		case "tool_use_id":
-			result.ClientID = scan.Text(f.Value)
+			result.ClientID = jsonbytes.Text(f.Value)
 		case "content":
 			content = f.Value
 		case "is_error":
@@ -181,7 +181,7 @@ func (b *builder) resultContent(at place, value jsontext.Value) ([]llm.Block, *a
 	var all []llm.Block
 	switch value.Kind() {
 	case jsontext.KindString:
-		if text := scan.Text(value); text != "" {
+		if text := jsonbytes.Text(value); text != "" {
 			all = []llm.Block{{Kind: llm.BlockText, Text: text, At: at.at()}}
 		}
 		return all, nil
@@ -193,7 +193,7 @@ func (b *builder) resultContent(at place, value jsontext.Value) ([]llm.Block, *a
 		return nil, nil
 	}
 	i := 0
-	for element := range scan.Elements(value) {
+	for element := range jsonbytes.Elements(value) {
 		at.inner = i
 		i++
 		blocks, err := b.resultBlock(at, element)
@@ -234,7 +234,7 @@ func (b *builder) resultBlock(at place, value jsontext.Value) ([]llm.Block, *api
 // thought adds a block of thinking, with what its provider wants back. One without a
 // signature comes from a provider that signs nothing, and is left out in silence: no
 // provider takes it.
-func (b *builder) thought(at place, from scan.Fields) *api.Error {
+func (b *builder) thought(at place, from jsonbytes.Fields) *api.Error {
 	text, signature, data := from.Text("thinking"), from.Text("signature"), from.Text("data")
 	t := llm.Thought{Format: ownFormat}
 	packed, ours := roundtrip.Unseal(cmp.Or(signature, data))
@@ -262,7 +262,7 @@ func isHosted(kind string) bool {
 
 // hostedBlock adds what a tool that ran at Anthropic left: of a result what can be read,
 // as a text.
-func (b *builder) hostedBlock(at place, kind string, from scan.Fields) {
+func (b *builder) hostedBlock(at place, kind string, from jsonbytes.Fields) {
 	b.ignored.Put("messages[].content[].type")
 	if strings.HasSuffix(kind, "_tool_result") {
 		b.text(readable(from.Of("content")), at.at())
@@ -286,18 +286,18 @@ var readableMembers = map[string]bool{
 func addReadable(out *strings.Builder, value jsontext.Value) {
 	switch value.Kind() {
 	case jsontext.KindBeginArray:
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			addReadable(out, element)
 		}
 	case jsontext.KindBeginObject:
-		plain := scan.Text(scan.Member(value, "media_type")) == "text/plain"
-		for name, inner := range scan.Members(value) {
+		plain := jsonbytes.Text(jsonbytes.Member(value, "media_type")) == "text/plain"
+		for name, inner := range jsonbytes.Members(value) {
 			member := name.String()
 			switch {
 			case inner.Kind() != jsontext.KindString:
 				addReadable(out, inner)
 			case readableMembers[member] || member == "data" && plain:
-				if text := scan.Text(inner); text != "" {
+				if text := jsonbytes.Text(inner); text != "" {
 					out.WriteString(text + "\n")
 				}
 			}

@@ -8,7 +8,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -51,7 +51,7 @@ type builder struct {
 	hostedNames      []string
 
 	object jsontext.Value // that was read last, and its members
-	read   scan.Fields
+	read   jsonbytes.Fields
 
 	unknownAt place // the first block that was left out of the current message
 	left      bool  // there is one
@@ -90,14 +90,14 @@ func (b *builder) system() *api.Error {
 	start := len(b.blocks)
 	switch value.Kind() {
 	case jsontext.KindString:
-		text := scan.Text(value)
+		text := jsonbytes.Text(value)
 		if strings.HasPrefix(text, billingLine) {
 			_, text, _ = strings.Cut(text, "\n")
 		}
 		b.text(text, llm.At{Item: systemItem, Part: -1})
 	case jsontext.KindBeginArray:
 		i := 0
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			at := place{item: systemItem, part: i, inner: -1}
 			if err := b.instruction(at, element, i == 0); err != nil {
 				return err
@@ -150,7 +150,7 @@ func (b *builder) messages() *api.Error {
 		return missing("messages")
 	}
 	i := 0
-	for element := range scan.Elements(value) {
+	for element := range jsonbytes.Elements(value) {
 		if err := b.addMessage(i, element); err != nil {
 			return err
 		}
@@ -176,10 +176,10 @@ func (b *builder) addMessage(i int, value jsontext.Value) *api.Error {
 	}
 	var role string
 	var content jsontext.Value
-	for name, value := range scan.Members(value) {
+	for name, value := range jsonbytes.Members(value) {
 		switch string(name.Text()) {
 		case "role":
-			role = scan.Text(value)
+			role = jsonbytes.Text(value)
 		case "content":
 			content = value
 		case "output_config": // its effort has been read
@@ -216,11 +216,11 @@ func (b *builder) content(m llm.Message, value jsontext.Value) *api.Error {
 	start := len(b.blocks)
 	switch value.Kind() {
 	case jsontext.KindString:
-		b.text(scan.Text(value), m.At)
+		b.text(jsonbytes.Text(value), m.At)
 		b.turn.spoke(m.Role)
 	case jsontext.KindBeginArray:
 		j := -1
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			j++
 			at.part = j
 			if element.Kind() != jsontext.KindBeginObject {

@@ -221,7 +221,7 @@ func TestThoughtsComeBack(t *testing.T) {
 
 func TestABlockMayHaveManyMembers(t *testing.T) {
 	var many strings.Builder
-	for i := range 2 * 64 { // scan.Fields keeps 64 with names that are not known
+	for i := range 2 * 64 { // jsonbytes.Fields keeps 64 with names that are not known
 		many.WriteString(`"a` + index(i) + `":1,`)
 	}
 	if got := said(t, `"messages":[{"role":"user","content":[{`+many.String()+`"text":"b","type":"text"}]}]`); !strings.Contains(got, `text "b"`) {

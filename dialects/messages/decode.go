@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -64,7 +64,7 @@ func (r *Request) required(m member) (string, *api.Error) {
 	case value.Kind() != jsontext.KindString:
 		return "", invalid(table.Name(m), "Input should be a valid string")
 	}
-	text := scan.Text(value)
+	text := jsonbytes.Text(value)
 	if text == "" {
 		return "", invalid(table.Name(m), "String should have at least 1 character")
 	}
@@ -80,7 +80,7 @@ func (r *Request) limit() *api.Error {
 		}
 		return missing("max_tokens")
 	}
-	n, ok := scan.Integer(value)
+	n, ok := jsonbytes.Integer(value)
 	if !ok {
 		return invalid("max_tokens", "Input should be a valid integer")
 	}

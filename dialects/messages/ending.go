@@ -3,7 +3,7 @@ package messages
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -37,7 +37,7 @@ func (b *blocks) reason(e *llm.Ending) string {
 }
 
 // ending adds the members that say why the answer ends.
-func (b *blocks) ending(w scan.Writer, e *llm.Ending) scan.Writer {
+func (b *blocks) ending(w jsonbytes.Writer, e *llm.Ending) jsonbytes.Writer {
 	reason := b.reason(e)
 	w = w.Text("stop_reason", reason)
 	if reason == stopSequence {
@@ -58,7 +58,7 @@ func (b *blocks) ending(w scan.Writer, e *llm.Ending) scan.Writer {
 
 // withUsage adds a usage; nil is one without any tokens. tier is the service tier in OpenAI's
 // words.
-func withUsage(w scan.Writer, u *llm.Usage, tier string) scan.Writer {
+func withUsage(w jsonbytes.Writer, u *llm.Usage, tier string) jsonbytes.Writer {
 	if u == nil {
 		u = new(llm.Usage)
 	}

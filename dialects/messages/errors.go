@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -91,7 +91,7 @@ func appendError(dst []byte, e *api.Error) []byte {
 	if isNative(e) {
 		return append(dst, e.Raw...)
 	}
-	w := scan.Writer(dst).Object().Text("type", "error").
+	w := jsonbytes.Writer(dst).Object().Text("type", "error").
 		ObjectAt("error").Text("type", errorType(errorStatus(e))).Text("message", message(e))
 	switch e.Code { // clients recover from the errors of threads
 	case api.CodeThreadNotFound:

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -28,7 +28,7 @@ func (r *Request) Foreign() string {
 	if chooses := r.Chooses(); chooses != "" {
 		return chooses
 	}
-	for literal, value := range scan.Members(r.common.Raw) {
+	for literal, value := range jsonbytes.Members(r.common.Raw) {
 		name := literal.String()
 		m, known := table.Of(literal.Text())
 		switch {
@@ -48,7 +48,7 @@ func (r *Request) Foreign() string {
 func chooses(path string, value jsontext.Value) string {
 	switch value.Kind() {
 	case jsontext.KindBeginObject:
-		for literal, inner := range scan.Members(value) {
+		for literal, inner := range jsonbytes.Members(value) {
 			name := literal.String()
 			if slices.Contains(choosing, strings.ToLower(name)) {
 				return path + "." + name
@@ -61,7 +61,7 @@ func chooses(path string, value jsontext.Value) string {
 			}
 		}
 	case jsontext.KindBeginArray:
-		for inner := range scan.Elements(value) {
+		for inner := range jsonbytes.Elements(value) {
 			if inner.Kind() != jsontext.KindBeginObject && inner.Kind() != jsontext.KindBeginArray {
 				continue
 			}
@@ -82,8 +82,8 @@ func (r *Request) Chooses() string {
 		}
 	}
 	i := 0
-	for tool := range scan.Elements(r.members[memberTools]) {
-		if model := scan.Member(tool, "model"); llm.Given(model) {
+	for tool := range jsonbytes.Elements(r.members[memberTools]) {
+		if model := jsonbytes.Member(tool, "model"); llm.Given(model) {
 			return fmt.Sprintf("tools[%d].model", i)
 		}
 		i++
@@ -101,23 +101,23 @@ func (r *Request) hosted() {
 
 func (r *Request) hostedTools(list string, tools jsontext.Value) {
 	i := -1
-	for tool := range scan.Elements(tools) {
+	for tool := range jsonbytes.Elements(tools) {
 		i++
-		kind := scan.Member(tool, "type")
+		kind := jsonbytes.Member(tool, "type")
 		if toolKindOf(kind) != toolHosted {
 			continue
 		}
 		unpriced := ""
-		switch name := scan.Text(kind); {
+		switch name := jsonbytes.Text(kind); {
 		case strings.HasPrefix(name, "web_search_"):
-			most, ok := scan.Integer(scan.Member(tool, "max_uses"))
+			most, ok := jsonbytes.Integer(jsonbytes.Member(tool, "max_uses"))
 			if !ok || most < 1 || most > maxSearches {
 				unpriced = "max_uses"
 				break
 			}
 			r.common.Searches += most
 		case name == toolset: // tokens only, and so are the tools of its server; others a copy of the API may run
-			r.hostedTools(fmt.Sprintf("%s[%d].tools", list, i), scan.Member(tool, "tools"))
+			r.hostedTools(fmt.Sprintf("%s[%d].tools", list, i), jsonbytes.Member(tool, "tools"))
 		case strings.HasPrefix(name, "web_fetch_"), strings.HasPrefix(name, "tool_search_"): // tokens only
 		default:
 			unpriced = "type"

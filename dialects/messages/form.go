@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // blockKind is the type of a content block.
@@ -96,7 +96,7 @@ func (e *events) delta(dst []byte, kind deltaKind, value string) []byte {
 	if kind == citationDelta {
 		dst = append(dst, value...)
 	} else {
-		dst = scan.AppendString(dst, value)
+		dst = jsonbytes.AppendString(dst, value)
 	}
 	return append(dst, "}}\n\n"...)
 }
@@ -107,14 +107,14 @@ func (e *events) stop(dst []byte) []byte {
 
 // content writes the elements of a whole message's content.
 type content struct {
-	made      *block      // the open one
-	citations scan.Writer // of the open block, with commas between them
-	input     []byte      // of the open block
+	made      *block           // the open one
+	citations jsonbytes.Writer // of the open block, with commas between them
+	input     []byte           // of the open block
 }
 
 func (c *content) start(dst []byte, _ int, b *block) []byte {
 	c.made, c.citations, c.input = b, c.citations[:0], c.input[:0]
-	w := scan.Writer(dst).Object().Text("type", string(b.kind))
+	w := jsonbytes.Writer(dst).Object().Text("type", string(b.kind))
 	switch b.kind {
 	case textBlock:
 		return w.Text("text", "")
@@ -129,7 +129,7 @@ func (c *content) start(dst []byte, _ int, b *block) []byte {
 func (c *content) delta(dst []byte, kind deltaKind, value string) []byte {
 	switch kind {
 	case signatureDelta:
-		return scan.Writer(dst).Text("signature", value)
+		return jsonbytes.Writer(dst).Text("signature", value)
 	case inputDelta:
 		c.input = append(c.input, value...)
 		return dst
@@ -138,13 +138,13 @@ func (c *content) delta(dst []byte, kind deltaKind, value string) []byte {
 		return dst
 	default: // the text goes on where its string has ended
 		at := len(dst) - 1
-		dst = scan.AppendString(dst, value)
+		dst = jsonbytes.AppendString(dst, value)
 		return append(dst[:at], dst[at+len(`""`):]...)
 	}
 }
 
 func (c *content) stop(dst []byte) []byte {
-	w := scan.Writer(dst)
+	w := jsonbytes.Writer(dst)
 	switch {
 	case c.made.kind == callBlock:
 		w = withCall(w, c.made, c.input)
@@ -156,7 +156,7 @@ func (c *content) stop(dst []byte) []byte {
 
 // withCall adds the members of a call with its arguments as they are. Those that the model has
 // not ended, or that are no object, cannot stand in a message: they are left out.
-func withCall(w scan.Writer, b *block, input jsontext.Value) scan.Writer {
+func withCall(w jsonbytes.Writer, b *block, input jsontext.Value) jsonbytes.Writer {
 	if input.Kind() != jsontext.KindBeginObject || !input.IsValid(jsontext.AllowDuplicateNames(true)) {
 		input = jsontext.Value("{}")
 	}

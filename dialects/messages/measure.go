@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // part is what the size of a block depends on.
@@ -85,7 +85,7 @@ func (o *outline) measure(p *part) {
 	case kind == "image" && from == "url":
 		s.Media++
 		s.Bytes -= int64(len(p.source.url))
-		s.Images = append(s.Images, scan.Text(p.source.url))
+		s.Images = append(s.Images, jsonbytes.Text(p.source.url))
 	case kind == "document" && (from == "text" || from == "content"):
 	case kind == "image", kind == "document": // a few bytes can be many pages
 		s.Media++

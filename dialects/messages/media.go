@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -27,24 +27,24 @@ type mediaBlock struct {
 
 // media reads an image, a document or a search result. A document that holds images is
 // several blocks.
-func (b *builder) media(at place, from scan.Fields) ([]llm.Block, *api.Error) {
+func (b *builder) media(at place, from jsonbytes.Fields) ([]llm.Block, *api.Error) {
 	m := &mediaBlock{block: llm.Block{Kind: llm.BlockMedia, At: at.at()}}
 	m.block.Media = &m.media
 	var kind string
 	for _, f := range from {
 		switch string(f.Name) {
 		case "type":
-			kind = scan.Text(f.Value)
+			kind = jsonbytes.Text(f.Value)
 		case "source":
 			m.source = llm.Present(f.Value)
 		case "content":
 			m.content = llm.Present(f.Value)
 		case "title":
-			m.media.Title = scan.Text(f.Value)
+			m.media.Title = jsonbytes.Text(f.Value)
 		case "context":
-			m.media.Context = scan.Text(f.Value)
+			m.media.Context = jsonbytes.Text(f.Value)
 		case "citations":
-			m.media.Citations = string(scan.Member(f.Value, "enabled")) == "true"
+			m.media.Citations = string(jsonbytes.Member(f.Value, "enabled")) == "true"
 		case "cache_control":
 			m.block.Cache = llm.Present(f.Value)
 		default:
@@ -68,7 +68,7 @@ func sourceType(at place, source jsontext.Value) (string, *api.Error) {
 	if source.Kind() != jsontext.KindBeginObject {
 		return "", invalid(at.path()+".source", "Input should be a valid dictionary")
 	}
-	kind := scan.Text(scan.Member(source, "type"))
+	kind := jsonbytes.Text(jsonbytes.Member(source, "type"))
 	if kind == "" {
 		return "", missing(at.path() + ".source.type")
 	}
@@ -80,14 +80,14 @@ func sourceType(at place, source jsontext.Value) (string, *api.Error) {
 
 // sourceText is a member of a source that must be a text.
 func sourceText(at place, source jsontext.Value, member string) (string, *api.Error) {
-	value := scan.Member(source, member)
+	value := jsonbytes.Member(source, member)
 	switch {
 	case !llm.Given(value):
 		return "", missing(at.path() + ".source." + member)
 	case value.Kind() != jsontext.KindString:
 		return "", invalid(at.path()+".source."+member, "Input should be a valid string")
 	}
-	return scan.Text(value), nil
+	return jsonbytes.Text(value), nil
 }
 
 // inlined is data in base64 as a data URL.
@@ -167,9 +167,9 @@ func (b *builder) document(at place, m *mediaBlock) (_ []llm.Block, err *api.Err
 // documentContent is a document of blocks. One of texts only is one document; the images
 // of another stand between its texts.
 func (b *builder) documentContent(at place, m *mediaBlock) ([]llm.Block, *api.Error) {
-	content := scan.Member(m.source, "content")
+	content := jsonbytes.Member(m.source, "content")
 	if content.Kind() == jsontext.KindString {
-		if m.media.Text = scan.Text(content); m.media.Text == "" {
+		if m.media.Text = jsonbytes.Text(content); m.media.Text == "" {
 			return nil, nil
 		}
 		return []llm.Block{m.block}, nil
@@ -208,7 +208,7 @@ func (b *builder) innerBlocks(at place, path string, value jsontext.Value) ([]ll
 		return nil, invalid(path, "Input should be a valid list")
 	}
 	var all []llm.Block
-	for element := range scan.Elements(value) {
+	for element := range jsonbytes.Elements(value) {
 		from := b.fields(element)
 		switch from.Text("type") {
 		case "text":
@@ -251,7 +251,7 @@ func (b *builder) searchResult(at place, m *mediaBlock) ([]llm.Block, *api.Error
 	if m.source.Kind() != jsontext.KindString {
 		return nil, invalid(at.path()+".source", "Input should be a valid string")
 	}
-	m.media.Kind, m.media.URL = llm.SearchResult, scan.Text(m.source)
+	m.media.Kind, m.media.URL = llm.SearchResult, jsonbytes.Text(m.source)
 	blocks, err := b.innerBlocks(at, at.path()+".content", m.content)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -29,40 +29,40 @@ const minBudget = 1024
 func (r *Request) options() {
 	c := &r.common
 	c.Temperature, c.TopP = r.float(memberTemperature), r.float(memberTopP)
-	if n, ok := scan.Integer(r.members[memberTopK]); ok {
+	if n, ok := jsonbytes.Integer(r.members[memberTopK]); ok {
 		c.TopK = new(n)
 	}
-	for stop := range scan.Elements(r.members[memberStopSequences]) {
+	for stop := range jsonbytes.Elements(r.members[memberStopSequences]) {
 		if len(c.Stop) == maxStops {
 			break
 		}
 		if stop.Kind() == jsontext.KindString {
-			c.Stop = append(c.Stop, scan.Text(stop))
+			c.Stop = append(c.Stop, jsonbytes.Text(stop))
 		}
 	}
 	r.thinking()
-	effort := scan.Member(r.turn, "effort") // of the last turn that has one: it holds from there on
+	effort := jsonbytes.Member(r.turn, "effort") // of the last turn that has one: it holds from there on
 	if effort.Kind() != jsontext.KindString {
-		effort = scan.Member(r.members[memberOutputConfig], "effort")
+		effort = jsonbytes.Member(r.members[memberOutputConfig], "effort")
 	}
-	c.Effort = scan.Text(effort)
-	if string(scan.Member(r.members[memberToolChoice], "disable_parallel_tool_use")) == "true" {
+	c.Effort = jsonbytes.Text(effort)
+	if string(jsonbytes.Member(r.members[memberToolChoice], "disable_parallel_tool_use")) == "true" {
 		c.ParallelCalls, c.SingleCall = new(bool), true
 	}
-	c.SafetyIdentifier = scan.Text(scan.Member(r.members[memberMetadata], "user_id"))
+	c.SafetyIdentifier = jsonbytes.Text(jsonbytes.Member(r.members[memberMetadata], "user_id"))
 	c.Session = session(c.SafetyIdentifier)
-	if tier := scan.Text(r.members[memberServiceTier]); !slices.Contains(serviceTiers, tier) {
+	if tier := jsonbytes.Text(r.members[memberServiceTier]); !slices.Contains(serviceTiers, tier) {
 		c.ServiceTier = tier // of which only Anthropic knows what it costs
 	}
 	c.Cache = llm.Present(r.members[memberCacheControl])
-	c.Speed, c.Geo = scan.Text(r.members[memberSpeed]), scan.Text(r.members[memberInferenceGeo])
+	c.Speed, c.Geo = jsonbytes.Text(r.members[memberSpeed]), jsonbytes.Text(r.members[memberInferenceGeo])
 	if r.size.Hosted { // there may be tools that run at Anthropic
 		r.hosted()
 	}
 }
 
 func (r *Request) float(m member) *float64 {
-	f, ok := scan.Float(r.members[m])
+	f, ok := jsonbytes.Float(r.members[m])
 	if !ok {
 		return nil
 	}
@@ -77,8 +77,8 @@ func (r *Request) thinking() {
 	if asked.Kind() != jsontext.KindBeginObject {
 		return
 	}
-	t := llm.Thinking{Type: scan.Text(scan.Member(asked, "type")), Display: scan.Text(scan.Member(asked, "display"))}
-	t.BudgetTokens, _ = scan.Integer(scan.Member(asked, "budget_tokens"))
+	t := llm.Thinking{Type: jsonbytes.Text(jsonbytes.Member(asked, "type")), Display: jsonbytes.Text(jsonbytes.Member(asked, "display"))}
+	t.BudgetTokens, _ = jsonbytes.Integer(jsonbytes.Member(asked, "budget_tokens"))
 	if t.Type == "between_tools" { // other models do not tell the two apart
 		t.Type = "adaptive"
 	}
@@ -94,7 +94,7 @@ func session(user string) string {
 	if !jsontext.Value(user).IsValid() {
 		return user
 	}
-	if id := scan.Text(scan.Member(jsontext.Value(user), "session_id")); id != "" {
+	if id := jsonbytes.Text(jsonbytes.Member(jsontext.Value(user), "session_id")); id != "" {
 		return id
 	}
 	return user
@@ -123,10 +123,10 @@ func (r *Request) checkPlace() *api.Error {
 			return unsupported(table.Name(m), "only Anthropic models support this member: leave it out, or use one of them")
 		}
 	}
-	if geo := scan.Text(r.members[memberInferenceGeo]); geo != "" && geo != "global" {
+	if geo := jsonbytes.Text(r.members[memberInferenceGeo]); geo != "" && geo != "global" {
 		return unsupported("inference_geo", "only an Anthropic model can be bound to a region")
 	}
-	if tier := r.members[memberServiceTier]; llm.Given(tier) && !slices.Contains(serviceTiers, scan.Text(tier)) {
+	if tier := r.members[memberServiceTier]; llm.Given(tier) && !slices.Contains(serviceTiers, jsonbytes.Text(tier)) {
 		return notOneOf("service_tier", serviceTiers)
 	}
 	return nil
@@ -138,7 +138,7 @@ func (r *Request) checkSampling() *api.Error {
 		if !llm.Given(value) {
 			continue
 		}
-		f, ok := scan.Float(value)
+		f, ok := jsonbytes.Float(value)
 		switch {
 		case !ok:
 			return invalid(table.Name(m), "Input should be a valid number")
@@ -149,7 +149,7 @@ func (r *Request) checkSampling() *api.Error {
 		}
 	}
 	value := r.members[memberTopK]
-	if n, ok := scan.Integer(value); llm.Given(value) && (!ok || n < 0) {
+	if n, ok := jsonbytes.Integer(value); llm.Given(value) && (!ok || n < 0) {
 		return invalid("top_k", "Input should be a valid integer that is not negative")
 	}
 	return nil
@@ -164,14 +164,14 @@ func (r *Request) checkStops() *api.Error {
 		return invalid("stop_sequences", "Input should be a valid list")
 	}
 	n := 0
-	for stop := range scan.Elements(value) {
+	for stop := range jsonbytes.Elements(value) {
 		if n++; n > maxStops {
 			return tooMany("stop_sequences", maxStops)
 		}
 		if stop.Kind() != jsontext.KindString {
 			return invalid("stop_sequences", "Input should be a list of strings")
 		}
-		if strings.TrimSpace(scan.Text(stop)) == "" {
+		if strings.TrimSpace(jsonbytes.Text(stop)) == "" {
 			return invalid("stop_sequences", "each stop sequence must contain non-whitespace")
 		}
 	}
@@ -186,15 +186,15 @@ func (r *Request) checkThinking() *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid("thinking", "Input should be a valid dictionary")
 	}
-	kind := scan.Text(scan.Member(value, "type"))
+	kind := jsonbytes.Text(jsonbytes.Member(value, "type"))
 	if !slices.Contains(thinkingTypes, kind) {
 		return notOneOf("thinking.type", thinkingTypes)
 	}
 	if kind != "enabled" {
 		return nil
 	}
-	budget := scan.Member(value, "budget_tokens")
-	n, ok := scan.Integer(budget)
+	budget := jsonbytes.Member(value, "budget_tokens")
+	n, ok := jsonbytes.Integer(budget)
 	switch {
 	case !llm.Given(budget):
 		return missing("thinking.budget_tokens")
@@ -211,7 +211,7 @@ func (r *Request) checkOutput() *api.Error {
 	if llm.Given(value) && value.Kind() != jsontext.KindBeginObject {
 		return invalid("output_config", "Input should be a valid dictionary")
 	}
-	if effort := scan.Member(value, "effort"); llm.Given(effort) && !slices.Contains(efforts, scan.Text(effort)) {
+	if effort := jsonbytes.Member(value, "effort"); llm.Given(effort) && !slices.Contains(efforts, jsonbytes.Text(effort)) {
 		return notOneOf("output_config.effort", efforts)
 	}
 	if r.common.Effort != "" && !slices.Contains(efforts, r.common.Effort) {
@@ -225,7 +225,7 @@ func (r *Request) checkMetadata() *api.Error {
 	if llm.Given(value) && value.Kind() != jsontext.KindBeginObject {
 		return invalid("metadata", "Input should be a valid dictionary")
 	}
-	if id := scan.Member(value, "user_id"); llm.Given(id) && id.Kind() != jsontext.KindString {
+	if id := jsonbytes.Member(value, "user_id"); llm.Given(id) && id.Kind() != jsontext.KindString {
 		return invalid("metadata.user_id", "Input should be a valid string")
 	}
 	return nil
@@ -233,17 +233,17 @@ func (r *Request) checkMetadata() *api.Error {
 
 // format is the format of the answer; nil for text.
 func (r *Request) format() (*llm.Format, *api.Error) {
-	path, value := "output_config.format", scan.Member(r.members[memberOutputConfig], "format")
+	path, value := "output_config.format", jsonbytes.Member(r.members[memberOutputConfig], "format")
 	if !llm.Given(value) {
 		path, value = "output_format", r.members[memberOutputFormat]
 	}
 	if !llm.Given(value) {
 		return nil, nil
 	}
-	if kind := scan.Text(scan.Member(value, "type")); kind != "json_schema" {
+	if kind := jsonbytes.Text(jsonbytes.Member(value, "type")); kind != "json_schema" {
 		return nil, invalid(path+".type", "Input should be 'json_schema'")
 	}
-	schema := scan.Member(value, "schema")
+	schema := jsonbytes.Member(value, "schema")
 	switch {
 	case !llm.Given(schema):
 		return nil, missing(path + ".schema")

@@ -3,7 +3,7 @@ package messages
 import (
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -77,11 +77,11 @@ func (o *outline) member(name []byte) {
 	case memberContainer, memberMCPServers: // what is done there joins the prompt
 		s.Hosted = s.Hosted || body.Asks(value)
 	case memberThread: // the conversation before it joins the prompt
-		s.Hosted = s.Hosted || llm.Given(scan.Member(value, previousMessage))
+		s.Hosted = s.Hosted || llm.Given(jsonbytes.Member(value, previousMessage))
 	case memberOutputFormat:
 		s.Shaped = s.Shaped || body.Asks(value)
 	case memberOutputConfig:
-		s.Shaped = s.Shaped || llm.Given(scan.Member(value, "format"))
+		s.Shaped = s.Shaped || llm.Given(jsonbytes.Member(value, "format"))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -103,7 +103,7 @@ var blockFields = map[string]bool{
 
 // fields reads an object once. The memory is that of the last one: a block must be read
 // before the blocks inside it are.
-func (b *builder) fields(object jsontext.Value) scan.Fields {
+func (b *builder) fields(object jsontext.Value) jsonbytes.Fields {
 	b.object = object
 	b.read = b.read.Read(object, blockFields)
 	return b.read

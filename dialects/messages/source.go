@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -40,7 +40,7 @@ var paths = map[llm.Field]string{
 func (r *Request) Path(f llm.Field, at llm.At) string {
 	path := paths[f]
 	switch {
-	case f == llm.FieldEffort && r.turn != nil && llm.Given(scan.Member(r.turn, "effort")):
+	case f == llm.FieldEffort && r.turn != nil && llm.Given(jsonbytes.Member(r.turn, "effort")):
 		path = "messages[].output_config.effort"
 	case f == llm.FieldFormat && llm.Given(r.members[memberOutputFormat]):
 		path = "output_format"

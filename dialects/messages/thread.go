@@ -2,7 +2,7 @@ package messages
 
 import (
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -15,8 +15,9 @@ const previousMessage = "previous_message_id"
 func (r *Request) earlier() *llm.Earlier {
 	thread, diagnostics := r.members[memberThread], r.members[memberDiagnostics]
 	return &llm.Earlier{
-		Previous: scan.Text(scan.Member(thread, previousMessage)), Compared: scan.Text(scan.Member(diagnostics, previousMessage)),
-		Threads: llm.Given(thread), Named: llm.Given(thread) || llm.Given(diagnostics),
+		Previous: jsonbytes.Text(jsonbytes.Member(thread, previousMessage)),
+		Compared: jsonbytes.Text(jsonbytes.Member(diagnostics, previousMessage)),
+		Threads:  llm.Given(thread), Named: llm.Given(thread) || llm.Given(diagnostics),
 	}
 }
 

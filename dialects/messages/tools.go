@@ -9,7 +9,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -37,7 +37,7 @@ func toolKindOf(value jsontext.Value) toolKind {
 	if !llm.Given(value) {
 		return toolCustom
 	}
-	name := scan.Text(value)
+	name := jsonbytes.Text(value)
 	if name == "custom" {
 		return toolCustom
 	}
@@ -94,7 +94,7 @@ func (b *builder) tools() *api.Error {
 		return invalid("tools", "Input should be a valid list")
 	}
 	i := -1
-	for element := range scan.Elements(value) {
+	for element := range jsonbytes.Elements(value) {
 		i++
 		if err := b.tool(i, element); err != nil {
 			return err
@@ -115,19 +115,19 @@ func (b *builder) tool(i int, value jsontext.Value) *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid(at, "Input should be a valid dictionary")
 	}
-	kind := scan.Member(value, "type")
+	kind := jsonbytes.Member(value, "type")
 	switch toolKindOf(kind) {
 	case toolTrained:
-		return unsupported(at+".type", "only Anthropic's models are trained for the tool %s", api.Quoted(scan.Text(kind)))
+		return unsupported(at+".type", "only Anthropic's models are trained for the tool %s", api.Quoted(jsonbytes.Text(kind)))
 	case toolHosted:
 		b.ignored.Put("tools[].type")
 		if b.hosted == "" {
-			b.hosted, b.hostedAt = scan.Text(kind), at+".type"
+			b.hosted, b.hostedAt = jsonbytes.Text(kind), at+".type"
 		}
-		b.hostedNames = append(b.hostedNames, scan.Text(scan.Member(value, "name")))
+		b.hostedNames = append(b.hostedNames, jsonbytes.Text(jsonbytes.Member(value, "name")))
 		return nil
 	case toolKnown:
-		return b.knownTool(i, value, scan.Text(kind))
+		return b.knownTool(i, value, jsonbytes.Text(kind))
 	}
 	return b.customTool(i, value)
 }
@@ -139,8 +139,8 @@ func (b *builder) knownTool(i int, value jsontext.Value, kind string) *api.Error
 			continue
 		}
 		tool := llm.Tool{
-			Type: kind, Name: scan.Text(scan.Member(value, "name")), Description: schema.description,
-			Parameters: jsontext.Value(schema.parameters), Cache: llm.Present(scan.Member(value, "cache_control")), At: llm.Item(i),
+			Type: kind, Name: jsonbytes.Text(jsonbytes.Member(value, "name")), Description: schema.description,
+			Parameters: jsontext.Value(schema.parameters), Cache: llm.Present(jsonbytes.Member(value, "cache_control")), At: llm.Item(i),
 		}
 		if !toolName.MatchString(tool.Name) {
 			return badName(fmt.Sprintf("tools[%d].name", i))
@@ -160,13 +160,13 @@ func (b *builder) customTool(i int, value jsontext.Value) *api.Error {
 	at := fmt.Sprintf("tools[%d].", i)
 	tool := llm.Tool{Type: "custom", At: llm.Item(i)}
 	var name jsontext.Value
-	for member, value := range scan.Members(value) {
+	for member, value := range jsonbytes.Members(value) {
 		switch string(member.Text()) {
 		case "type", "defer_loading", "eager_input_streaming":
 		case "name":
 			name = value
 		case "description":
-			tool.Description = scan.Text(value)
+			tool.Description = jsonbytes.Text(value)
 		case "input_schema":
 			tool.Parameters = llm.Present(value)
 		case "strict":
@@ -186,14 +186,14 @@ func (b *builder) customTool(i int, value jsontext.Value) *api.Error {
 	switch {
 	case !llm.Given(name):
 		return missing(at + "name")
-	case !toolName.MatchString(scan.Text(name)):
+	case !toolName.MatchString(jsonbytes.Text(name)):
 		return badName(at + "name")
 	case tool.Parameters == nil:
 		return missing(at + "input_schema")
 	case tool.Parameters.Kind() != jsontext.KindBeginObject:
 		return invalid(at+"input_schema", "Input should be a valid dictionary")
 	}
-	if tool.Name = scan.Text(name); tool.Name != placeholder {
+	if tool.Name = jsonbytes.Text(name); tool.Name != placeholder {
 		b.made.Tools = append(b.made.Tools, tool)
 	}
 	return nil
@@ -212,11 +212,11 @@ func (b *builder) choice() *api.Error {
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid("tool_choice", "Input should be a valid dictionary")
 	}
-	mode, known := choiceModes[scan.Text(scan.Member(value, "type"))]
+	mode, known := choiceModes[jsonbytes.Text(jsonbytes.Member(value, "type"))]
 	if !known {
 		return notOneOf("tool_choice.type", []string{"auto", "any", "tool", "none"})
 	}
-	for member, value := range scan.Members(value) {
+	for member, value := range jsonbytes.Members(value) {
 		switch string(member.Text()) {
 		case "type", "name", "disable_parallel_tool_use":
 		default:
@@ -228,7 +228,7 @@ func (b *builder) choice() *api.Error {
 	}
 	choice := &llm.ToolChoice{Mode: mode}
 	if mode == llm.ChooseNamed {
-		choice.Name = scan.Text(scan.Member(value, "name"))
+		choice.Name = jsonbytes.Text(jsonbytes.Member(value, "name"))
 		if err := b.chosen(choice.Name); err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -109,12 +109,12 @@ func counted(c llm.UsageCounter) *llm.Usage {
 }
 
 // openEvent begins an event.
-func openEvent(dst []byte, name string) scan.Writer {
-	return append(append(append(scan.Writer(dst), "event: "...), name...), "\ndata: "...).Object().Text("type", name)
+func openEvent(dst []byte, name string) jsonbytes.Writer {
+	return append(append(append(jsonbytes.Writer(dst), "event: "...), name...), "\ndata: "...).Object().Text("type", name)
 }
 
 // openMessage adds the members of a message up to its content, whose list it begins.
-func openMessage(w scan.Writer, head *llm.Head) scan.Writer {
+func openMessage(w jsonbytes.Writer, head *llm.Head) jsonbytes.Writer {
 	return w.Text("id", messageID(head.ID)).Text("type", "message").Text("role", "assistant").Text("model", head.Model).ListAt("content")
 }
 

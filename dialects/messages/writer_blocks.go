@@ -2,7 +2,7 @@ package messages
 
 import (
 	"modelgateway/dialects/ordering"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -16,8 +16,8 @@ type blocks struct {
 	omitted bool // the client sees thoughts without their text
 	single  bool // the answer has one call at most
 
-	out  scan.Writer // what has been written
-	next int         // the index of the next block
+	out  jsonbytes.Writer // what has been written
+	next int              // the index of the next block
 	kind blockKind
 	made block // the one that was opened last
 	held ordering.Queue
@@ -137,7 +137,7 @@ func citation(c *llm.Citation) string {
 	case c.URL == "":
 		return ""
 	}
-	return string(scan.Writer(nil).Object().Text("type", "web_search_result_location").Text("url", c.URL).TextOrNull("title", c.Title).
+	return string(jsonbytes.Writer(nil).Object().Text("type", "web_search_result_location").Text("url", c.URL).TextOrNull("title", c.Title).
 		Text("cited_text", c.Quote).Text("encrypted_index", "").EndObject())
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -40,5 +40,5 @@ func appendAnswer(dst []byte, req *llm.Request, a *llm.Answer) ([]byte, error) {
 
 // appendCount adds the answer of /v1/responses/input_tokens.
 func appendCount(dst []byte, tokens int64) []byte {
-	return scan.Writer(dst).Object().Text("object", "response.input_tokens").Int("input_tokens", tokens).EndObject()
+	return jsonbytes.Writer(dst).Object().Text("object", "response.input_tokens").Int("input_tokens", tokens).EndObject()
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -30,7 +30,7 @@ type openCall struct {
 
 // call adds a tool call. What its provider wants back with it is in the reasoning item
 // before it, or in its id where the conversation began in another dialect.
-func (b *builder) call(at place, name string, kind itemKind, from scan.Fields) *api.Error {
+func (b *builder) call(at place, name string, kind itemKind, from jsonbytes.Fields) *api.Error {
 	call := &llm.Call{ClientID: cmp.Or(from.Text("call_id"), from.Text("id"))}
 	as := calledAs{item: itemType(name)}
 	var err *api.Error
@@ -80,7 +80,7 @@ func (b *builder) call(at place, name string, kind itemKind, from scan.Fields) *
 }
 
 // unknownOfCall notes the members of a call that have no place in the conversation.
-func (b *builder) unknownOfCall(from scan.Fields) {
+func (b *builder) unknownOfCall(from jsonbytes.Fields) {
 	for _, f := range from {
 		switch string(f.Name) {
 		case "type", "id", "call_id", "name", "namespace", "arguments", "input", "action", "operation", "status", "execution", "caller",
@@ -92,7 +92,7 @@ func (b *builder) unknownOfCall(from scan.Fields) {
 }
 
 // arguments are those of a function, or the text of another tool as the function's input.
-func arguments(at place, kind itemKind, from scan.Fields) (jsontext.Value, *api.Error) {
+func arguments(at place, kind itemKind, from jsonbytes.Fields) (jsontext.Value, *api.Error) {
 	member := "arguments"
 	if kind == customCallItem {
 		member = "input"
@@ -102,7 +102,7 @@ func arguments(at place, kind itemKind, from scan.Fields) (jsontext.Value, *api.
 		return nil, invalid(at.path()+"."+member, "%s.%s must be a string", at.path(), member)
 	}
 	if kind == callItem {
-		return api.Arguments(scan.Text(value)), nil
+		return api.Arguments(jsonbytes.Text(value)), nil
 	}
 	if !llm.Given(value) {
 		value = jsontext.Value(`""`)
@@ -124,7 +124,7 @@ func object(at place, member string, value jsontext.Value) (jsontext.Value, *api
 // without is an object without one of its members.
 func without(object jsontext.Value, member string) jsontext.Value {
 	out := append(make(jsontext.Value, 0, len(object)), '{')
-	for name, value := range scan.Members(object) {
+	for name, value := range jsonbytes.Members(object) {
 		if name.Is(member) {
 			continue
 		}
@@ -199,7 +199,7 @@ func (b *builder) unanswered() *api.Error {
 }
 
 // result adds the result of a call, right behind the message with the call.
-func (b *builder) result(at place, name string, from scan.Fields) *api.Error {
+func (b *builder) result(at place, name string, from jsonbytes.Fields) *api.Error {
 	id, call := b.answeredBy(name, from)
 	if call == nil {
 		return invalid(at.path()+".call_id", "No tool call found for function call output with call_id %s.", api.Clip(id))
@@ -222,7 +222,7 @@ func (b *builder) result(at place, name string, from scan.Fields) *api.Error {
 }
 
 // answeredBy is the call that a result answers, and its id.
-func (b *builder) answeredBy(name string, from scan.Fields) (id string, call *openCall) {
+func (b *builder) answeredBy(name string, from jsonbytes.Fields) (id string, call *openCall) {
 	id = from.Text("call_id")
 	if id == "" && name == "local_shell_call_output" {
 		id = from.Text("id")
@@ -258,7 +258,7 @@ func (b *builder) output(at place, name string, value jsontext.Value) ([]llm.Blo
 	text := ""
 	switch {
 	case value.Kind() == jsontext.KindString:
-		text = scan.Text(value)
+		text = jsonbytes.Text(value)
 	case !llm.Given(value):
 	case value.Kind() != jsontext.KindBeginArray:
 		return nil, invalid(at.path()+".output", "%s.output must be a string or an array", at.path())
@@ -276,17 +276,17 @@ func (b *builder) output(at place, name string, value jsontext.Value) ([]llm.Blo
 // shellOutput is what commands have written, and how they ended.
 func shellOutput(list jsontext.Value) string {
 	var out strings.Builder
-	for element := range scan.Elements(list) {
+	for element := range jsonbytes.Elements(list) {
 		for _, stream := range []string{"stdout", "stderr"} {
-			if text := scan.Text(scan.Member(element, stream)); text != "" {
+			if text := jsonbytes.Text(jsonbytes.Member(element, stream)); text != "" {
 				out.WriteString(strings.TrimSuffix(text, "\n") + "\n")
 			}
 		}
-		switch outcome := scan.Member(element, "outcome"); scan.Text(scan.Member(outcome, "type")) {
+		switch outcome := jsonbytes.Member(element, "outcome"); jsonbytes.Text(jsonbytes.Member(outcome, "type")) {
 		case "timeout":
 			out.WriteString("(The command was ended: it took too long.)\n")
 		case "exit":
-			if code := scan.Member(outcome, "exit_code"); code.Kind() == jsontext.KindNumber && string(code) != "0" {
+			if code := jsonbytes.Member(outcome, "exit_code"); code.Kind() == jsontext.KindNumber && string(code) != "0" {
 				out.WriteString("(Exit code " + string(code) + ".)\n")
 			}
 		}
@@ -296,7 +296,7 @@ func shellOutput(list jsontext.Value) string {
 
 // found adds the tools that a search has found, and the result of the search where the
 // client has run it.
-func (b *builder) found(at place, from scan.Fields) *api.Error {
+func (b *builder) found(at place, from jsonbytes.Fields) *api.Error {
 	tools, id, execution := from.Of("tools"), from.Text("call_id"), from.Text("execution")
 	before := len(b.made.Tools)
 	if err := b.addTools(at.item, tools); err != nil {

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -18,9 +18,9 @@ func (b *builder) choose() *api.Error {
 		return b.onlyHosted(usable)
 	}
 	if value.Kind() == jsontext.KindString {
-		mode, ok := choiceModes[scan.Text(value)]
+		mode, ok := choiceModes[jsonbytes.Text(value)]
 		if !ok {
-			return api.NotOneOf("tool_choice", scan.Text(value), []string{"none", "auto", "required"})
+			return api.NotOneOf("tool_choice", jsonbytes.Text(value), []string{"none", "auto", "required"})
 		}
 		if mode == llm.ChooseNone && !usable {
 			return nil // nothing is lost with a tool that must not be called
@@ -42,12 +42,12 @@ func (b *builder) choose() *api.Error {
 	if err := b.onlyHosted(usable); err != nil {
 		return err
 	}
-	if scan.Text(scan.Member(value, "type")) == "allowed_tools" {
+	if jsonbytes.Text(jsonbytes.Member(value, "type")) == "allowed_tools" {
 		return b.allow(value)
 	}
 	name, hosted, err := b.chosen("tool_choice", value)
 	if err == nil && hosted {
-		err = needsOpenAI("tool_choice", scan.Text(scan.Member(value, "type")))
+		err = needsOpenAI("tool_choice", jsonbytes.Text(jsonbytes.Member(value, "type")))
 	}
 	b.made.Choice = &llm.ToolChoice{Mode: llm.ChooseNamed, Name: name}
 	return err
@@ -65,19 +65,19 @@ func (b *builder) onlyHosted(usable bool) *api.Error {
 // allow restricts the tools to some of them.
 func (b *builder) allow(value jsontext.Value) *api.Error {
 	choice := &llm.ToolChoice{Mode: llm.ChooseAllowed}
-	switch mode := scan.Text(scan.Member(value, "mode")); mode {
+	switch mode := jsonbytes.Text(jsonbytes.Member(value, "mode")); mode {
 	case "auto", "":
 	case "required":
 		choice.Require = true
 	default:
 		return api.NotOneOf("tool_choice.mode", mode, []string{"auto", "required"})
 	}
-	list := scan.Member(value, "tools")
+	list := jsonbytes.Member(value, "tools")
 	if list.Kind() != jsontext.KindBeginArray {
 		return invalid("tool_choice.tools", "tool_choice.tools must be an array")
 	}
 	first := ""
-	for element := range scan.Elements(list) {
+	for element := range jsonbytes.Elements(list) {
 		if len(choice.Allowed) == maxTools {
 			return api.TooMany("tool_choice.tools", maxTools)
 		}
@@ -87,7 +87,7 @@ func (b *builder) allow(value jsontext.Value) *api.Error {
 			return err
 		case hosted:
 			b.ignored.Put("tool_choice.tools[].type")
-			first = scan.Text(scan.Member(element, "type"))
+			first = jsonbytes.Text(jsonbytes.Member(element, "type"))
 		default:
 			choice.Allowed = append(choice.Allowed, name)
 		}
@@ -102,8 +102,8 @@ func (b *builder) allow(value jsontext.Value) *api.Error {
 // chosen is the function that stands for a tool which the client names; hosted is true for
 // one that runs at OpenAI.
 func (b *builder) chosen(path string, value jsontext.Value) (function string, hosted bool, _ *api.Error) {
-	kind, name := scan.Text(scan.Member(value, "type")), scan.Text(scan.Member(value, "name"))
-	as := calledAs{namespace: scan.Text(scan.Member(value, "namespace")), name: name}
+	kind, name := jsonbytes.Text(jsonbytes.Member(value, "type")), jsonbytes.Text(jsonbytes.Member(value, "name"))
+	as := calledAs{namespace: jsonbytes.Text(jsonbytes.Member(value, "namespace")), name: name}
 	switch toolKindOf(kind) {
 	case functionTool:
 		as.item = functionCall

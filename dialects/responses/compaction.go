@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -38,7 +38,7 @@ func (it *items) compact() {
 		return
 	}
 	sealed := sealSummary(string(it.summary))
-	rest := func(w scan.Writer) scan.Writer { return w.Text("encrypted_content", sealed) }
+	rest := func(w jsonbytes.Writer) jsonbytes.Writer { return w.Text("encrypted_content", sealed) }
 	it.start(itemCompaction, rest)
 	it.finish(rest)
 }
@@ -49,7 +49,7 @@ const keptBytes = 20_000 * 4
 // appendCompaction writes the answer of /v1/responses/compact: the user's last messages as
 // they are, and the summary.
 func (r *response) appendCompaction(dst, summary []byte, u *llm.Usage) []byte {
-	w := scan.Writer(dst).Object().Text("id", "resp_"+r.stem).Text("object", "response.compaction").Int("created_at", r.created).
+	w := jsonbytes.Writer(dst).Object().Text("id", "resp_"+r.stem).Text("object", "response.compaction").Int("created_at", r.created).
 		ListAt("output")
 	for i, message := range userMessages(r.request.members[memberInput]) {
 		if message.Kind() == jsontext.KindString {
@@ -80,7 +80,7 @@ func userMessages(input jsontext.Value) []jsontext.Value {
 	case jsontext.KindString:
 		add(input)
 	case jsontext.KindBeginArray:
-		for item := range scan.Elements(input) {
+		for item := range jsonbytes.Elements(input) {
 			add(userContent(item))
 		}
 	}
@@ -93,7 +93,7 @@ func userContent(item jsontext.Value) (content jsontext.Value) {
 	if item.Kind() != jsontext.KindBeginObject {
 		return nil
 	}
-	for name, value := range scan.Members(item) {
+	for name, value := range jsonbytes.Members(item) {
 		switch {
 		case name.Is("type"):
 			message = string(value) == `"message"`

@@ -7,7 +7,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -43,7 +43,7 @@ type builder struct {
 	request *Request
 	made    *llm.Conversation
 	ignored body.Names
-	read    scan.Fields // of the object that was read last
+	read    jsonbytes.Fields // of the object that was read last
 
 	side  int // the message that items of its role join; -1 = none
 	calls calls
@@ -103,7 +103,7 @@ func (b *builder) instructions() *api.Error {
 	if value.Kind() != jsontext.KindString {
 		return invalid("instructions", "instructions must be a string")
 	}
-	if text := scan.Text(value); text != "" {
+	if text := jsonbytes.Text(value); text != "" {
 		at := llm.At{Item: instructionsItem, Part: -1}
 		b.add(llm.RoleInstructions, llm.Block{Kind: llm.BlockText, Text: text, At: at})
 	}
@@ -115,10 +115,10 @@ func (b *builder) input() *api.Error {
 	value := b.request.members[memberInput]
 	switch value.Kind() {
 	case jsontext.KindString:
-		b.addText(llm.RoleUser, scan.Text(value), llm.At{Item: inputItem, Part: -1})
+		b.addText(llm.RoleUser, jsonbytes.Text(value), llm.At{Item: inputItem, Part: -1})
 	case jsontext.KindBeginArray:
 		i := 0
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			if err := b.item(i, element); err != nil {
 				return err
 			}

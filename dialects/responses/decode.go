@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -45,7 +45,7 @@ func (r *Request) share(body []byte) error {
 	if !llm.Given(model) {
 		return api.Missing("model")
 	}
-	if c.Model = scan.Text(model); c.Model == "" {
+	if c.Model = jsonbytes.Text(model); c.Model == "" {
 		return invalid("model", "model must be a string that is not empty")
 	}
 	for _, m := range []member{memberStream, memberStore, memberBackground} {
@@ -64,7 +64,7 @@ func (r *Request) share(body []byte) error {
 		return err
 	}
 	c.Earlier = &llm.Earlier{
-		Previous: scan.Text(r.members[memberPreviousResponseID]),
+		Previous: jsonbytes.Text(r.members[memberPreviousResponseID]),
 		Keeps:    r.endpoint == Create && r.members[memberStore].Kind() != jsontext.KindFalse, // as is OpenAI's default
 	}
 	r.options()
@@ -81,7 +81,7 @@ func (r *Request) limit() error {
 	if !llm.Given(value) {
 		return nil
 	}
-	n, ok := scan.Integer(value)
+	n, ok := jsonbytes.Integer(value)
 	if !ok || n < 1 {
 		return invalid("max_output_tokens", "max_output_tokens must be an integer of at least 1")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -94,7 +94,7 @@ func (w *Writer) failNatively(dst []byte, err *api.Error) ([]byte, bool) {
 	if !w.raw || !isNative(err) {
 		return dst, false
 	}
-	name := scan.Text(scan.Member(err.Raw, "type"))
+	name := jsonbytes.Text(jsonbytes.Member(err.Raw, "type"))
 	if name != "error" && name != "response.failed" {
 		return dst, false
 	}

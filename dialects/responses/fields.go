@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // knownFields are those that have a meaning in some item.
@@ -23,7 +23,7 @@ var knownFields = map[string]bool{
 
 // fields reads an object once. The memory is that of the last one: an item must be read
 // before the parts inside it are.
-func (b *builder) fields(object jsontext.Value) scan.Fields {
+func (b *builder) fields(object jsontext.Value) jsonbytes.Fields {
 	b.read = b.read.Read(object, knownFields)
 	return b.read
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -29,7 +29,7 @@ var own = map[member]bool{
 // Foreign is the path of a member that is not OpenAI's, or that may choose what answers or
 // what it costs; empty if there is none. A server that copies the API may read it.
 func (r *Request) Foreign() string {
-	for literal, value := range scan.Members(r.common.Raw) {
+	for literal, value := range jsonbytes.Members(r.common.Raw) {
 		name := literal.String()
 		m, known := table.Of(literal.Text())
 		if !known {
@@ -49,7 +49,7 @@ func (r *Request) Foreign() string {
 func chooses(path string, value jsontext.Value, names []string) string {
 	switch value.Kind() {
 	case jsontext.KindBeginObject:
-		for literal, inner := range scan.Members(value) {
+		for literal, inner := range jsonbytes.Members(value) {
 			name := literal.String()
 			if slices.Contains(names, strings.ToLower(name)) && llm.Given(inner) {
 				return path + "." + name
@@ -62,7 +62,7 @@ func chooses(path string, value jsontext.Value, names []string) string {
 			}
 		}
 	case jsontext.KindBeginArray:
-		for inner := range scan.Elements(value) {
+		for inner := range jsonbytes.Elements(value) {
 			if inner.Kind() != jsontext.KindBeginObject && inner.Kind() != jsontext.KindBeginArray {
 				continue
 			}
@@ -89,8 +89,8 @@ func (r *Request) Chooses() string {
 			return found
 		}
 	}
-	for item := range scan.Elements(r.members[memberInput]) {
-		if found := chooses("input[].tools", scan.Member(item, "tools"), naming); found != "" {
+	for item := range jsonbytes.Elements(r.members[memberInput]) {
+		if found := chooses("input[].tools", jsonbytes.Member(item, "tools"), naming); found != "" {
 			return found
 		}
 	}
@@ -112,8 +112,8 @@ func (r *Request) hosted() {
 	}
 	r.hostedTools(-1, r.members[memberTools])
 	i := 0
-	for item := range scan.Elements(r.members[memberInput]) {
-		r.hostedTools(i, scan.Member(item, "tools"))
+	for item := range jsonbytes.Elements(r.members[memberInput]) {
+		r.hostedTools(i, jsonbytes.Member(item, "tools"))
 		i++
 	}
 }
@@ -123,7 +123,7 @@ var free = []string{"tool_search", "mcp", "programmatic_tool_calling", "computer
 
 func (r *Request) hostedTools(item int, tools jsontext.Value) {
 	i := 0
-	for tool := range scan.Elements(tools) {
+	for tool := range jsonbytes.Elements(tools) {
 		r.hostedTool(toolAt{item, i, -1}, tool)
 		i++
 	}
@@ -132,14 +132,14 @@ func (r *Request) hostedTools(item int, tools jsontext.Value) {
 // hostedTool adds what a tool costs, and those of a namespace. OpenAI itself has only functions
 // there, and no namespace inside of another: what a server does with those nothing bounds.
 func (r *Request) hostedTool(at toolAt, tool jsontext.Value) {
-	kind := scan.Text(scan.Member(tool, "type"))
+	kind := jsonbytes.Text(jsonbytes.Member(tool, "type"))
 	switch toolKindOf(kind) {
 	case hostedTool, shellTool:
 	case namespaceTool:
 		if at.inner >= 0 {
 			break
 		}
-		for inner := range scan.Elements(scan.Member(tool, "tools")) {
+		for inner := range jsonbytes.Elements(jsonbytes.Member(tool, "tools")) {
 			at.inner++
 			r.hostedTool(at, inner)
 		}
@@ -147,7 +147,7 @@ func (r *Request) hostedTool(at toolAt, tool jsontext.Value) {
 	default:
 		return
 	}
-	switch environment := scan.Text(scan.Member(scan.Member(tool, "environment"), "type")); {
+	switch environment := jsonbytes.Text(jsonbytes.Member(jsonbytes.Member(tool, "environment"), "type")); {
 	case searches(kind):
 		if r.common.Searches = usualSearches; r.maxCalls() > 0 {
 			r.common.Searches = min(mostSearches, r.maxCalls())
@@ -161,6 +161,6 @@ func (r *Request) hostedTool(at toolAt, tool jsontext.Value) {
 
 // maxCalls is how often the tools that run at OpenAI may be used; 0 = not said.
 func (r *Request) maxCalls() int64 {
-	n, _ := scan.Integer(r.members[memberMaxToolCalls])
+	n, _ := jsonbytes.Integer(r.members[memberMaxToolCalls])
 	return max(n, 0)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -28,7 +28,7 @@ func appendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte, error) {
 	default:
 		return dst, invalid("order", "order must be asc or desc")
 	}
-	idOf := func(item jsontext.Value) string { return scan.Text(scan.Member(item, "id")) }
+	idOf := func(item jsontext.Value) string { return jsonbytes.Text(jsonbytes.Member(item, "id")) }
 	at := func(id string) int {
 		return slices.IndexFunc(all, func(item jsontext.Value) bool { return idOf(item) == id })
 	}
@@ -40,7 +40,7 @@ func appendInput(dst []byte, turn *llm.Turn, query url.Values) ([]byte, error) {
 	}
 	more := len(all) > limit
 	all = all[:min(limit, len(all))]
-	w := scan.Writer(dst).Object().Text("object", "list").ListAt("data")
+	w := jsonbytes.Writer(dst).Object().Text("object", "list").ListAt("data")
 	for _, item := range all {
 		w = append(w.Comma(), item...)
 	}
@@ -66,7 +66,7 @@ func limitOf(text string) (int, error) {
 
 // appendDeleted adds the answer of DELETE /v1/responses/{id}.
 func appendDeleted(dst []byte, id string) []byte {
-	return scan.Writer(dst).Object().Text("id", id).Text("object", "response").Bool("deleted", true).EndObject()
+	return jsonbytes.Writer(dst).Object().Text("id", id).Text("object", "response").Bool("deleted", true).EndObject()
 }
 
 // inputItems are the items of the input of a turn, as a list of items has them. Those without
@@ -90,26 +90,26 @@ func listed(item jsontext.Value, id string) jsontext.Value {
 	if item.Kind() != jsontext.KindBeginObject {
 		return item
 	}
-	var rest scan.Writer
+	var rest jsonbytes.Writer
 	var kind, role, own string
 	var text jsontext.Value
-	for name, value := range scan.Members(item) {
+	for name, value := range jsonbytes.Members(item) {
 		switch {
 		case name.Is("id"):
-			own = scan.Text(value)
+			own = jsonbytes.Text(value)
 			continue
 		case name.Is("type"):
-			kind = scan.Text(value)
+			kind = jsonbytes.Text(value)
 			continue
 		case name.Is("content") && value.Kind() == jsontext.KindString:
 			text = value
 			continue
 		case name.Is("role"):
-			role = scan.Text(value)
+			role = jsonbytes.Text(value)
 		}
 		rest = rest.JSON(name.String(), value)
 	}
-	w := scan.Writer(nil).Object().Text("id", cmp.Or(own, id)).Text("type", cmp.Or(kind, "message"))
+	w := jsonbytes.Writer(nil).Object().Text("id", cmp.Or(own, id)).Text("type", cmp.Or(kind, "message"))
 	if len(rest) > 0 {
 		w = append(w.Comma(), rest...)
 	}

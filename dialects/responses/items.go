@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -76,7 +76,7 @@ var roles = map[string]llm.Role{
 }
 
 // message adds a message.
-func (b *builder) message(at place, from scan.Fields) *api.Error {
+func (b *builder) message(at place, from jsonbytes.Fields) *api.Error {
 	role, known := roles[from.Text("role")]
 	if !known {
 		return api.NotOneOf(at.path()+".role", from.Text("role"), []string{"user", "assistant", "system", "developer"})
@@ -91,7 +91,7 @@ func (b *builder) message(at place, from scan.Fields) *api.Error {
 	phase, content := from.Text("phase"), from.Of("content")
 	switch content.Kind() {
 	case jsontext.KindString:
-		if text := scan.Text(content); text != "" {
+		if text := jsonbytes.Text(content); text != "" {
 			b.add(role, llm.Block{Kind: llm.BlockText, Text: text, Phase: phase, At: at.at()})
 		}
 		return nil
@@ -140,7 +140,7 @@ func (b *builder) addAll(role llm.Role, blocks []llm.Block) {
 // thought adds a reasoning item. What its provider wants back is in its encrypted content,
 // together with the text, which must come back as it was. Providers leave out what is not
 // their own: the client knows that it has changed the model.
-func (b *builder) thought(at place, from scan.Fields) {
+func (b *builder) thought(at place, from jsonbytes.Fields) {
 	data := from.Text("encrypted_content")
 	t, ours := roundtrip.Unseal(data)
 	if !ours {
@@ -157,8 +157,8 @@ func (b *builder) thought(at place, from scan.Fields) {
 // summaryOf is the text of a summary.
 func summaryOf(list jsontext.Value) string {
 	var texts []string
-	for part := range scan.Elements(list) {
-		if text := scan.Text(scan.Member(part, "text")); text != "" {
+	for part := range jsonbytes.Elements(list) {
+		if text := jsonbytes.Text(jsonbytes.Member(part, "text")); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -166,7 +166,7 @@ func summaryOf(list jsontext.Value) string {
 }
 
 // madeImage adds an image that the model made.
-func (b *builder) madeImage(at place, from scan.Fields) {
+func (b *builder) madeImage(at place, from jsonbytes.Fields) {
 	data := from.Text("result")
 	if data == "" {
 		b.ignored.Put(at.path() + ".type")
@@ -182,7 +182,7 @@ func (b *builder) madeImage(at place, from scan.Fields) {
 }
 
 // compacted adds the summary of the conversation before it.
-func (b *builder) compacted(at place, from scan.Fields) *api.Error {
+func (b *builder) compacted(at place, from jsonbytes.Fields) *api.Error {
 	t, ours := roundtrip.Unseal(from.Text("encrypted_content"))
 	if !ours || t.Format != compacted {
 		return unsupported(at.path()+".encrypted_content", "this summary of the conversation was not made by the gateway: "+

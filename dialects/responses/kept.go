@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -31,17 +31,17 @@ func elements(list jsontext.Value) iter.Seq[jsontext.Value] {
 	if list.Kind() != jsontext.KindBeginArray {
 		return func(func(jsontext.Value) bool) {}
 	}
-	return scan.Elements(list)
+	return jsonbytes.Elements(list)
 }
 
 // reference is the id of the item that a reference stands for. Its type may be left out, as
 // that of a message, which has a role.
 func reference(item jsontext.Value) (id string, ok bool) {
-	kind := scan.Member(item, "type")
-	if llm.Given(kind) && itemKindOf(scan.Text(kind)) != referenceItem || !llm.Given(kind) && scan.Member(item, "role") != nil {
+	kind := jsonbytes.Member(item, "type")
+	if llm.Given(kind) && itemKindOf(jsonbytes.Text(kind)) != referenceItem || !llm.Given(kind) && jsonbytes.Member(item, "role") != nil {
 		return "", false
 	}
-	id = scan.Text(scan.Member(item, "id"))
+	id = jsonbytes.Text(jsonbytes.Member(item, "id"))
 	return id, id != ""
 }
 
@@ -49,15 +49,15 @@ func reference(item jsontext.Value) (id string, ok bool) {
 func turn(req *llm.Request, answer []byte) (kept llm.Turn, ok bool) {
 	kept = llm.Turn{Previous: req.Earlier.Previous, Input: requestOf(req).members[memberInput], Answer: answer}
 	ended := false
-	for name, value := range scan.Members(answer) {
+	for name, value := range jsonbytes.Members(answer) {
 		switch {
 		case name.Is("id"):
-			kept.ID = scan.Text(value)
+			kept.ID = jsonbytes.Text(value)
 		case name.Is("status"):
-			ended = status(scan.Text(value)) == completed || status(scan.Text(value)) == incomplete
+			ended = status(jsonbytes.Text(value)) == completed || status(jsonbytes.Text(value)) == incomplete
 		case name.Is("output"):
 			for item := range elements(value) {
-				if id := scan.Text(scan.Member(item, "id")); id != "" {
+				if id := jsonbytes.Text(jsonbytes.Member(item, "id")); id != "" {
 					kept.Items = append(kept.Items, id)
 				}
 			}
@@ -70,13 +70,13 @@ func turn(req *llm.Request, answer []byte) (kept llm.Turn, ok bool) {
 func resume(req *llm.Request, earlier, referred []llm.Turn) ([]byte, error) {
 	in := resumed{known: map[string]jsontext.Value{}}
 	for i := range referred {
-		for item := range elements(scan.Member(referred[i].Answer, "output")) {
-			in.known[scan.Text(scan.Member(item, "id"))] = item
+		for item := range elements(jsonbytes.Member(referred[i].Answer, "output")) {
+			in.known[jsonbytes.Text(jsonbytes.Member(item, "id"))] = item
 		}
 	}
 	for i := range earlier {
 		in.input(earlier[i].Input)
-		in.items(scan.Member(earlier[i].Answer, "output"))
+		in.items(jsonbytes.Member(earlier[i].Answer, "output"))
 	}
 	in.earlier = in.count
 	in.input(requestOf(req).members[memberInput])
@@ -85,7 +85,7 @@ func resume(req *llm.Request, earlier, referred []llm.Turn) ([]byte, error) {
 	}
 	body := append(make([]byte, 0, len(req.Raw)+len(in.out)+len(`{"input":[]}`)), `{"input":[`...)
 	body = append(append(body, in.out...), ']')
-	for name, value := range scan.Members(req.Raw) {
+	for name, value := range jsonbytes.Members(req.Raw) {
 		if !name.Is("input") && !name.Is("previous_response_id") {
 			body = append(append(append(append(body, ','), name...), ':'), value...)
 		}

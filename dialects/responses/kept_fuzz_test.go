@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -32,8 +32,8 @@ func FuzzResume(f *testing.F) {
 		if !jsontext.Value(body).IsValid() {
 			t.Fatalf("%s and %s and %s made %s", before, output, now, body)
 		}
-		want := itemsIn(earlier[0].Input) + itemsIn(scan.Member(answer, "output")) + itemsIn(requestOf(req).members[memberInput])
-		if got := itemsIn(scan.Member(body, "input")); got != want || scan.Text(scan.Member(body, "model")) != "m" || string(scan.Member(body, "top_p")) != "0.5" {
+		want := itemsIn(earlier[0].Input) + itemsIn(jsonbytes.Member(answer, "output")) + itemsIn(requestOf(req).members[memberInput])
+		if got := itemsIn(jsonbytes.Member(body, "input")); got != want || jsonbytes.Text(jsonbytes.Member(body, "model")) != "m" || string(jsonbytes.Member(body, "top_p")) != "0.5" {
 			t.Fatalf("%d items of %d in %s", got, want, body)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -72,7 +72,7 @@ func address(url jsontext.Value) string {
 		const head = 100 // bytes: more than a media type has
 		return string(text[:min(len(text), head)])
 	}
-	return scan.Text(url)
+	return jsonbytes.Text(url)
 }
 
 // bounded are the types of parts whose bytes bound their tokens. The parts of some items

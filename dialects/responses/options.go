@@ -8,7 +8,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -22,7 +22,7 @@ const logprobs = "message.output_text.logprobs"
 func (r *Request) options() {
 	c := &r.common
 	c.Temperature, c.TopP = r.float(memberTemperature), r.float(memberTopP)
-	if n, ok := scan.Integer(r.members[memberTopLogprobs]); ok && n > 0 {
+	if n, ok := jsonbytes.Integer(r.members[memberTopLogprobs]); ok && n > 0 {
 		c.TopLogprobs, c.Logprobs = new(n), true
 	}
 	c.Logprobs = c.Logprobs || r.includes(logprobs)
@@ -30,13 +30,13 @@ func (r *Request) options() {
 		c.ParallelCalls, c.SingleCall = new(bool), true
 	}
 	r.reasoning()
-	c.User, c.SafetyIdentifier = scan.Text(r.members[memberUser]), scan.Text(r.members[memberSafetyIdentifier])
-	c.CacheKey = scan.Text(r.members[memberPromptCacheKey])
-	c.Session = scan.Text(scan.Member(r.members[memberMetadata], "user_id"))
-	if tier := scan.Text(r.members[memberServiceTier]); tier != "auto" {
+	c.User, c.SafetyIdentifier = jsonbytes.Text(r.members[memberUser]), jsonbytes.Text(r.members[memberSafetyIdentifier])
+	c.CacheKey = jsonbytes.Text(r.members[memberPromptCacheKey])
+	c.Session = jsonbytes.Text(jsonbytes.Member(r.members[memberMetadata], "user_id"))
+	if tier := jsonbytes.Text(r.members[memberServiceTier]); tier != "auto" {
 		c.ServiceTier = tier
 	}
-	if c.CacheKey != "" && !r.prompt.marked && scan.Text(r.cacheOption("mode")) != "explicit" {
+	if c.CacheKey != "" && !r.prompt.marked && jsonbytes.Text(r.cacheOption("mode")) != "explicit" {
 		c.Cache = r.cacheMark() // other providers cache only what is marked
 	}
 	if r.prompt.size.Hosted || r.prompt.shell { // there may be tools that run at OpenAI
@@ -45,19 +45,19 @@ func (r *Request) options() {
 }
 
 func (r *Request) cacheOption(name string) jsontext.Value {
-	return scan.Member(r.members[memberPromptCacheOptions], name)
+	return jsonbytes.Member(r.members[memberPromptCacheOptions], name)
 }
 
 // cacheMark is a cache mark in Anthropic's words.
 func (r *Request) cacheMark() jsontext.Value {
-	if scan.Text(r.members[memberPromptCacheRetention]) == "24h" || scan.Text(r.cacheOption("ttl")) == "12h" {
+	if jsonbytes.Text(r.members[memberPromptCacheRetention]) == "24h" || jsonbytes.Text(r.cacheOption("ttl")) == "12h" {
 		return jsontext.Value(`{"type":"ephemeral","ttl":"1h"}`)
 	}
 	return jsontext.Value(`{"type":"ephemeral"}`)
 }
 
 func (r *Request) float(m member) *float64 {
-	f, ok := scan.Float(r.members[m])
+	f, ok := jsonbytes.Float(r.members[m])
 	if !ok {
 		return nil
 	}
@@ -66,8 +66,8 @@ func (r *Request) float(m member) *float64 {
 
 // includes says whether the client asks for a part of the answer.
 func (r *Request) includes(name string) bool {
-	for value := range scan.Elements(r.members[memberInclude]) {
-		if scan.Text(value) == name {
+	for value := range jsonbytes.Elements(r.members[memberInclude]) {
+		if jsonbytes.Text(value) == name {
 			return true
 		}
 	}
@@ -77,16 +77,16 @@ func (r *Request) includes(name string) bool {
 // setting is a member of the settings that an item of the input may change, and whether the
 // item has.
 func (r *Request) setting(m member, name string) (value jsontext.Value, changed bool) {
-	if value = scan.Member(scan.Member(r.prompt.update, table.Name(m)), name); llm.Given(value) {
+	if value = jsonbytes.Member(jsonbytes.Member(r.prompt.update, table.Name(m)), name); llm.Given(value) {
 		return value, true
 	}
-	return scan.Member(r.members[m], name), false
+	return jsonbytes.Member(r.members[m], name), false
 }
 
 // reasoning reads how the model shall reason, and whether the client wants to read it.
 func (r *Request) reasoning() {
 	effort, _ := r.setting(memberReasoning, "effort")
-	r.common.Effort = scan.Text(effort)
+	r.common.Effort = jsonbytes.Text(effort)
 	summary, _ := r.setting(memberReasoning, "summary")
 	if !llm.Given(summary) {
 		summary, _ = r.setting(memberReasoning, "generate_summary")
@@ -124,9 +124,9 @@ func (r *Request) checkPlace() *api.Error {
 				table.Name(m))
 		}
 	}
-	policy := scan.Member(r.members[memberModeration], "policy")
+	policy := jsonbytes.Member(r.members[memberModeration], "policy")
 	for _, of := range []string{"input", "output"} {
-		if scan.Text(scan.Member(scan.Member(policy, of), "mode")) == "block" {
+		if jsonbytes.Text(jsonbytes.Member(jsonbytes.Member(policy, of), "mode")) == "block" {
 			return unsupported("moderation.policy."+of, "only OpenAI blocks by its moderation: it needs a model of OpenAI")
 		}
 	}
@@ -158,13 +158,13 @@ func (r *Request) checkSampling() *api.Error {
 		top float64
 	}{{memberTemperature, 2}, {memberTopP, 1}} {
 		value, name := r.members[bound.of], table.Name(bound.of)
-		if f, ok := scan.Float(value); llm.Given(value) && (!ok || f < 0 || f > bound.top) {
+		if f, ok := jsonbytes.Float(value); llm.Given(value) && (!ok || f < 0 || f > bound.top) {
 			return invalid(name, "%s must be a number between 0 and %v", name, bound.top)
 		}
 	}
 	const most = 20
 	if value := r.members[memberTopLogprobs]; llm.Given(value) {
-		if n, ok := scan.Integer(value); !ok || n < 0 || n > most {
+		if n, ok := jsonbytes.Integer(value); !ok || n < 0 || n > most {
 			return invalid("top_logprobs", "top_logprobs must be an integer between 0 and %d", most)
 		}
 	}
@@ -176,7 +176,7 @@ func (r *Request) checkReasoning() *api.Error {
 		return invalid("reasoning", "reasoning must be an object")
 	}
 	if effort, _ := r.setting(memberReasoning, "effort"); llm.Given(effort) && !slices.Contains(efforts, r.common.Effort) {
-		return api.NotOneOf(r.Path(llm.FieldEffort, llm.Anywhere), cmp.Or(scan.Text(effort), string(effort)), efforts)
+		return api.NotOneOf(r.Path(llm.FieldEffort, llm.Anywhere), cmp.Or(jsonbytes.Text(effort), string(effort)), efforts)
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (r *Request) checkMetadata() *api.Error {
 		return invalid("metadata", "metadata must be an object")
 	}
 	n := 0
-	for _, text := range scan.Members(value) {
+	for _, text := range jsonbytes.Members(value) {
 		if n++; n > most {
 			return api.TooMany("metadata", most)
 		}
@@ -214,7 +214,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 		return nil, nil
 	}
 	path := r.Path(llm.FieldFormat, llm.Anywhere)
-	switch kind := scan.Text(scan.Member(value, "type")); kind {
+	switch kind := jsonbytes.Text(jsonbytes.Member(value, "type")); kind {
 	case "text":
 		return nil, nil
 	case "json_object":
@@ -224,8 +224,8 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 		return nil, api.NotOneOf(path+".type", kind, []string{"text", "json_schema", "json_object"})
 	}
 	f := &llm.Format{
-		Name: scan.Text(scan.Member(value, "name")), Description: scan.Text(scan.Member(value, "description")),
-		Schema: scan.Member(value, "schema"),
+		Name: jsonbytes.Text(jsonbytes.Member(value, "name")), Description: jsonbytes.Text(jsonbytes.Member(value, "description")),
+		Schema: jsonbytes.Member(value, "schema"),
 	}
 	switch {
 	case !llm.Given(f.Schema):
@@ -235,7 +235,7 @@ func (r *Request) format() (*llm.Format, *api.Error) {
 	case f.Name == "":
 		return nil, api.Missing(path + ".name")
 	}
-	if strict := scan.Member(value, "strict"); llm.Given(strict) {
+	if strict := jsonbytes.Member(value, "strict"); llm.Given(strict) {
 		f.Strict = new(strict.Kind() == jsontext.KindTrue)
 	}
 	return f, nil

@@ -5,7 +5,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -88,8 +88,8 @@ func (o *outline) member(name []byte) {
 
 // shapes says whether the settings of a text ask for JSON.
 func shapes(text jsontext.Value) bool {
-	format := scan.Member(text, "format")
-	return llm.Given(format) && scan.Text(scan.Member(format, "type")) != "text"
+	format := jsonbytes.Member(text, "format")
+	return llm.Given(format) && jsonbytes.Text(jsonbytes.Member(format, "type")) != "text"
 }
 
 // item reads an item of the input.
@@ -127,7 +127,7 @@ func (o *outline) item() {
 	case updateItem:
 		value := o.Since(start)
 		p.update = value
-		p.size.Shaped = p.size.Shaped || shapes(scan.Member(value, "text"))
+		p.size.Shaped = p.size.Shaped || shapes(jsonbytes.Member(value, "text"))
 	case referenceItem, unknownItem: // OpenAI adds what the client does not send
 		p.size.Hosted = true
 	case hostedItem: // of which OpenAI may keep more than the client sends

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"modelgateway/dialects/ordering"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -18,10 +18,10 @@ type items struct {
 	hidden  bool   // the client did not ask for the texts of thoughts
 	single  bool   // the answer has one call at most
 
-	out      scan.Writer // the events that have been written
-	sequence int64       // the number of the next event
-	output   scan.Writer // the items that are done, with commas between them
-	next     int         // the index of the next item
+	out      jsonbytes.Writer // the events that have been written
+	sequence int64            // the number of the next event
+	output   jsonbytes.Writer // the items that are done, with commas between them
+	next     int              // the index of the next item
 	kind     itemType
 	head     []byte // of the next delta of the open item, up to its value
 	text     []byte // of the open part, as the text of a JSON string without its quotes
@@ -138,7 +138,7 @@ func (it *items) openItem(name string) bool {
 func (it *items) id() string { return prefixes[it.kind] + it.stem + "_" + strconv.Itoa(it.next-1) }
 
 // members adds those of an item beside its id and its type.
-type members func(scan.Writer) scan.Writer
+type members func(jsonbytes.Writer) jsonbytes.Writer
 
 // start begins an item.
 func (it *items) start(kind itemType, rest members) {
@@ -153,7 +153,7 @@ func (it *items) start(kind itemType, rest members) {
 
 // item is the JSON of the open item.
 func (it *items) item(rest members) []byte {
-	return rest(scan.Writer(nil).Object().Text("id", it.id()).Text("type", string(it.kind))).EndObject()
+	return rest(jsonbytes.Writer(nil).Object().Text("id", it.id()).Text("type", string(it.kind))).EndObject()
 }
 
 // finish ends the open item.
@@ -190,7 +190,7 @@ func (it *items) delta(value, tail string) {
 		return
 	}
 	at := len(it.out) + len(it.head) + 1
-	it.out = scan.AppendString(append(it.out, it.head...), value)
+	it.out = jsonbytes.AppendString(append(it.out, it.head...), value)
 	it.text = append(it.text, it.out[at:len(it.out)-1]...)
 	it.out = append(it.out, tail...)
 	it.shut()

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"modelgateway/dialects/ordering"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -141,7 +141,7 @@ func (it *items) closeCustom(state status) {
 // callMembers are those of a call, whose input has a name, under the tool's name that the client
 // knows.
 func (it *items) callMembers(input string, is status) members {
-	return func(w scan.Writer) scan.Writer {
+	return func(w jsonbytes.Writer) jsonbytes.Writer {
 		c := &it.call
 		w = w.Text("status", string(is)).Escaped(input, it.text).Text("call_id", c.id).Text("name", c.as.name)
 		if c.as.namespace != "" {
@@ -154,7 +154,7 @@ func (it *items) callMembers(input string, is status) members {
 // closeClient writes a call of a tool that has an item of its own. Its events come at once.
 func (it *items) closeClient(state status) {
 	rest := func(is status) members {
-		return func(w scan.Writer) scan.Writer {
+		return func(w jsonbytes.Writer) jsonbytes.Writer {
 			return action(w.Text("status", string(is)).Text("call_id", it.call.id), it.kind, it.call.raw)
 		}
 	}

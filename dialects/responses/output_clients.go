@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -50,7 +50,7 @@ type clientArguments struct {
 // action adds the members of a call's item that say what the client shall do. What
 // the model left out, or wrote in another type, is empty: clients refuse an item without
 // its members.
-func action(w scan.Writer, kind itemType, raw []byte) scan.Writer {
+func action(w jsonbytes.Writer, kind itemType, raw []byte) jsonbytes.Writer {
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	var a clientArguments
 	if json.Unmarshal(raw, &a, api.Lenient) != nil {
@@ -103,7 +103,7 @@ func typed(value jsontext.Value, kind jsontext.Kind, fallback string) []byte {
 
 // given adds a member where its value is of a type. Vercel's SDK takes no null there
 // (@ai-sdk/openai 4.0.118, 2026-11).
-func given(w scan.Writer, name string, value jsontext.Value, kind jsontext.Kind) scan.Writer {
+func given(w jsonbytes.Writer, name string, value jsontext.Value, kind jsontext.Kind) jsonbytes.Writer {
 	if len(value) == 0 || value.Kind() != kind {
 		return w
 	}
@@ -120,9 +120,9 @@ func commands(value jsontext.Value, single string) []byte {
 	if json.Unmarshal(value, &list, api.Lenient) != nil {
 		return nil
 	}
-	var w scan.Writer
+	var w jsonbytes.Writer
 	for _, command := range list {
-		w = scan.AppendString(w.Comma(), command)
+		w = jsonbytes.AppendString(w.Comma(), command)
 	}
 	return w
 }

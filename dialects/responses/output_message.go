@@ -8,22 +8,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
 // message is the open message. Each text of the answer is one of its parts, and so is what
 // the model says in place of an answer.
 type message struct {
-	parts   int         // that have begun
-	content scan.Writer // the parts that are done, with commas between them
+	parts   int              // that have begun
+	content jsonbytes.Writer // the parts that are done, with commas between them
 
-	kind        partKind    // of the open part
-	block       int         // Event.Block of the open part
-	annotations scan.Writer // of the open part, with commas between them
-	cited       int         // how many these are
-	logprobs    scan.Writer // of the open part, with commas between them
-	waiting     scan.Writer // those of text that has not come
+	kind        partKind         // of the open part
+	block       int              // Event.Block of the open part
+	annotations jsonbytes.Writer // of the open part, with commas between them
+	cited       int              // how many these are
+	logprobs    jsonbytes.Writer // of the open part, with commas between them
+	waiting     jsonbytes.Writer // those of text that has not come
 
 	before int // characters of the answer's text before the open part
 	chars  int // of the answer's text so far
@@ -107,7 +107,7 @@ func (it *items) openPartEvent(name string) bool {
 
 // partJSON is the open part.
 func (it *items) partJSON() []byte {
-	m, w := &it.message, scan.Writer(nil).Object()
+	m, w := &it.message, jsonbytes.Writer(nil).Object()
 	if m.kind == refusalPart {
 		return w.Text("type", "refusal").Escaped("refusal", it.text).EndObject()
 	}
@@ -143,7 +143,7 @@ func (it *items) closePart() {
 func (it *items) closeMessage(answer status) { it.finish(it.messageMembers(answer)) }
 
 func (it *items) messageMembers(is status) members {
-	return func(w scan.Writer) scan.Writer {
+	return func(w jsonbytes.Writer) jsonbytes.Writer {
 		return w.Text("status", string(is)).List("content", it.message.content).Text("role", "assistant")
 	}
 }
@@ -165,7 +165,8 @@ func (it *items) writeCitations(all []llm.Citation) {
 		if placed {
 			start, end = c.Start-m.before, c.End-m.before
 		}
-		citation := scan.Writer(nil).Object().Text("type", "url_citation").Int("start_index", int64(start)).Int("end_index", int64(end)).
+		citation := jsonbytes.Writer(nil).Object().Text("type", "url_citation").Int("start_index", int64(start)).
+			Int("end_index", int64(end)).
 			Text("url", c.URL).Text("title", c.Title).EndObject()
 		m.annotations = append(m.annotations.Comma(), citation...)
 		if it.openPartEvent("response.output_text.annotation.added") {
@@ -178,7 +179,7 @@ func (it *items) writeCitations(all []llm.Citation) {
 
 // appendLogprobs adds the probabilities of tokens, which come in the form of chat
 // completions, to a list with commas between its elements.
-func appendLogprobs(dst scan.Writer, value jsontext.Value) scan.Writer {
+func appendLogprobs(dst jsonbytes.Writer, value jsontext.Value) jsonbytes.Writer {
 	var from struct {
 		Content []jsontext.Value `json:"content"`
 	}
@@ -229,8 +230,8 @@ func (it *items) writeImage() {
 	if strings.ContainsAny(kind, ":,/") || kind == "" {
 		kind = "png"
 	}
-	it.start(itemImage, func(w scan.Writer) scan.Writer { return w.Text("status", string(inProgress)).Null("result") })
-	it.finish(func(w scan.Writer) scan.Writer {
+	it.start(itemImage, func(w jsonbytes.Writer) jsonbytes.Writer { return w.Text("status", string(inProgress)).Null("result") })
+	it.finish(func(w jsonbytes.Writer) jsonbytes.Writer {
 		return w.Text("status", string(completed)).Text("output_format", kind).Text("result", data)
 	})
 }

@@ -3,7 +3,7 @@ package responses
 import (
 	"strings"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -81,7 +81,7 @@ func (it *items) seal(t *llm.Thought) {
 func (it *items) openThought() {
 	it.close(completed)
 	it.thought = reasoning{text: it.thought.text[:0]}
-	it.start(itemReasoning, func(w scan.Writer) scan.Writer { return w.List("summary", nil).Null("encrypted_content") })
+	it.start(itemReasoning, func(w jsonbytes.Writer) jsonbytes.Writer { return w.List("summary", nil).Null("encrypted_content") })
 }
 
 // show writes a piece of the summary, which has one part.
@@ -110,7 +110,7 @@ func (it *items) openSummary(name string) bool {
 
 // summaryPart is the summary, as far as it has been written.
 func (it *items) summaryPart() []byte {
-	return scan.Writer(nil).Object().Text("type", "summary_text").Escaped("text", it.text).EndObject()
+	return jsonbytes.Writer(nil).Object().Text("type", "summary_text").Escaped("text", it.text).EndObject()
 }
 
 func (it *items) closeThought() {
@@ -126,7 +126,7 @@ func (it *items) closeThought() {
 			it.shut()
 		}
 	}
-	it.finish(func(w scan.Writer) scan.Writer {
+	it.finish(func(w jsonbytes.Writer) jsonbytes.Writer {
 		return w.List("summary", summary).TextOrNull("encrypted_content", it.thought.sealed())
 	})
 }

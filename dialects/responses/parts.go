@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -13,7 +13,7 @@ func (b *builder) parts(at place, list string, value jsontext.Value) ([]llm.Bloc
 	at.list = list
 	var all []llm.Block
 	i := 0
-	for element := range scan.Elements(value) {
+	for element := range jsonbytes.Elements(value) {
 		at.part = i
 		i++
 		if element.Kind() != jsontext.KindBeginObject {
@@ -31,7 +31,7 @@ func (b *builder) parts(at place, list string, value jsontext.Value) ([]llm.Bloc
 }
 
 // part reads a part; ok is false for one that is left out.
-func (b *builder) part(at place, from scan.Fields) (block llm.Block, ok bool, _ *api.Error) {
+func (b *builder) part(at place, from jsonbytes.Fields) (block llm.Block, ok bool, _ *api.Error) {
 	block = llm.Block{At: at.at()}
 	kind := from.Text("type")
 	switch kind {
@@ -70,7 +70,7 @@ func (b *builder) part(at place, from scan.Fields) (block llm.Block, ok bool, _ 
 }
 
 // media reads an image, a file or a sound.
-func (b *builder) media(at place, kind string, from scan.Fields) (*llm.Media, *api.Error) {
+func (b *builder) media(at place, kind string, from jsonbytes.Fields) (*llm.Media, *api.Error) {
 	if from.Text("file_id") != "" {
 		return nil, unsupported(at.path()+".file_id", "the file is stored at OpenAI: send the file itself, or use a model of OpenAI")
 	}
@@ -82,7 +82,8 @@ func (b *builder) media(at place, kind string, from scan.Fields) (*llm.Media, *a
 		}
 	case "input_audio":
 		sound := from.Of("input_audio")
-		m.Kind, m.Data, m.Format = llm.Audio, scan.Text(scan.Member(sound, "data")), scan.Text(scan.Member(sound, "format"))
+		m.Kind, m.Data = llm.Audio, jsonbytes.Text(jsonbytes.Member(sound, "data"))
+		m.Format = jsonbytes.Text(jsonbytes.Member(sound, "format"))
 		if m.Data == "" {
 			return nil, api.Missing(at.path() + ".input_audio.data")
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -121,7 +121,7 @@ var echoed = []struct {
 
 // append writes the response, with all the members that OpenAI's schema has.
 func (r *response) append(dst []byte, s *state) []byte {
-	w := scan.Writer(dst).Object().Text("id", "resp_"+r.stem).Text("object", "response").Int("created_at", r.created).
+	w := jsonbytes.Writer(dst).Object().Text("id", "resp_"+r.stem).Text("object", "response").Int("created_at", r.created).
 		Text("status", string(s.status)).Bool("background", false)
 	if s.completed > 0 {
 		w = w.Int("completed_at", s.completed)
@@ -163,7 +163,7 @@ func (r *response) serviceTier() string {
 
 // withUsage adds a usage with all of its members, which Codex and others demand; nil is one
 // without any tokens.
-func withUsage(w scan.Writer, u *llm.Usage) scan.Writer {
+func withUsage(w jsonbytes.Writer, u *llm.Usage) jsonbytes.Writer {
 	if u == nil {
 		u = new(llm.Usage)
 	}
@@ -181,7 +181,7 @@ func withUsage(w scan.Writer, u *llm.Usage) scan.Writer {
 // appendMore adds the text of a JSON string to one that dst ends with, without quotes.
 func appendMore(dst []byte, s string) []byte {
 	at := len(dst)
-	dst = scan.AppendString(dst, s)
+	dst = jsonbytes.AppendString(dst, s)
 	copy(dst[at:], dst[at+1:len(dst)-1])
 	return dst[:len(dst)-len(`""`)]
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"modelgateway/dialects/body"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -104,8 +104,8 @@ func (r *Request) Ignored(lost []llm.Field) []string {
 
 // ignoredIncludes adds include where it asks for what only OpenAI's tools have.
 func (r *Request) ignoredIncludes(names body.Names) {
-	for value := range scan.Elements(r.members[memberInclude]) {
-		if text := scan.Text(value); text != logprobs && text != "reasoning.encrypted_content" {
+	for value := range jsonbytes.Elements(r.members[memberInclude]) {
+		if text := jsonbytes.Text(value); text != logprobs && text != "reasoning.encrypted_content" {
 			names.Put("include")
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -69,7 +69,7 @@ func (b *builder) addTools(item int, value jsontext.Value) *api.Error {
 		return invalid(list, "%s must be an array", list)
 	}
 	i := 0
-	for element := range scan.Elements(value) {
+	for element := range jsonbytes.Elements(value) {
 		if err := b.addTool(toolAt{item, i, -1}, "", element); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *ap
 	if value.Kind() != jsontext.KindBeginObject {
 		return invalid(at.path(), "%s must be an object", at.path())
 	}
-	name := scan.Text(scan.Member(value, "type"))
+	name := jsonbytes.Text(jsonbytes.Member(value, "type"))
 	kind := toolKindOf(name)
 	switch kind {
 	case functionTool, customTool:
@@ -91,12 +91,12 @@ func (b *builder) addTool(at toolAt, namespace string, value jsontext.Value) *ap
 	case namespaceTool:
 		return b.namespace(at, value)
 	case localShellTool, shellTool, applyPatchTool:
-		if err := b.checkShell(at, scan.Member(value, "environment")); err != nil {
+		if err := b.checkShell(at, jsonbytes.Member(value, "environment")); err != nil {
 			return err
 		}
 		return b.knownTool(at, kind, value)
 	case toolSearchTool:
-		if scan.Text(scan.Member(value, "execution")) == "client" {
+		if jsonbytes.Text(jsonbytes.Member(value, "execution")) == "client" {
 			return b.knownTool(at, kind, value)
 		}
 		// OpenAI would search; all tools are shown to the model instead.
@@ -120,7 +120,7 @@ func needsOpenAI(path, kind string) *api.Error {
 
 // checkShell refuses a shell in a container of OpenAI's.
 func (b *builder) checkShell(at toolAt, environment jsontext.Value) *api.Error {
-	switch kind := scan.Text(scan.Member(environment, "type")); kind {
+	switch kind := jsonbytes.Text(jsonbytes.Member(environment, "type")); kind {
 	case "", "local", "none":
 		return nil
 	default:
@@ -133,7 +133,7 @@ func (b *builder) namespace(at toolAt, value jsontext.Value) *api.Error {
 	if at.inner >= 0 {
 		return invalid(at.path()+".type", "a namespace cannot stand in another one")
 	}
-	name, list := scan.Text(scan.Member(value, "name")), scan.Member(value, "tools")
+	name, list := jsonbytes.Text(jsonbytes.Member(value, "name")), jsonbytes.Member(value, "tools")
 	switch {
 	case name == "":
 		return api.Missing(at.path() + ".name")
@@ -141,14 +141,14 @@ func (b *builder) namespace(at toolAt, value jsontext.Value) *api.Error {
 		return invalid(at.path()+".tools", "%s.tools must be an array", at.path())
 	}
 	first := len(b.made.Tools)
-	for element := range scan.Elements(list) {
+	for element := range jsonbytes.Elements(list) {
 		at.inner++
 		if err := b.addTool(at, name, element); err != nil {
 			return err
 		}
 	}
 	// Once, as it may be long.
-	if text := scan.Text(scan.Member(value, "description")); text != "" && len(b.made.Tools) > first {
+	if text := jsonbytes.Text(jsonbytes.Member(value, "description")); text != "" && len(b.made.Tools) > first {
 		tool := &b.made.Tools[first]
 		tool.Description = joined("About all tools of "+name+": "+text, tool.Description)
 	}
@@ -167,14 +167,14 @@ func joined(first, second string) string {
 func (b *builder) knownTool(at toolAt, kind toolKind, value jsontext.Value) *api.Error {
 	k := known[kind]
 	tool := llm.Tool{
-		Type: scan.Text(scan.Member(value, "type")), Description: k.description, Parameters: jsontext.Value(k.parameters),
+		Type: jsonbytes.Text(jsonbytes.Member(value, "type")), Description: k.description, Parameters: jsontext.Value(k.parameters),
 		Name: b.function(calledAs{item: k.item}),
 	}
-	for member, value := range scan.Members(value) {
+	for member, value := range jsonbytes.Members(value) {
 		switch string(member.Text()) {
 		case "type", "allowed_callers", "environment", "execution":
 		case "description":
-			if text := scan.Text(value); text != "" {
+			if text := jsonbytes.Text(value); text != "" {
 				tool.Description = text
 			}
 		case "parameters":
@@ -193,13 +193,13 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 	tool := llm.Tool{Type: "function"}
 	as := calledAs{item: functionCall, namespace: namespace}
 	var format jsontext.Value
-	for member, value := range scan.Members(value) {
+	for member, value := range jsonbytes.Members(value) {
 		switch text := member.Text(); string(text) {
 		case "type", "output_schema", "defer_loading", "allowed_callers", "async":
 		case "name":
-			as.name = scan.Text(value)
+			as.name = jsonbytes.Text(value)
 		case "description":
-			tool.Description = scan.Text(value)
+			tool.Description = jsonbytes.Text(value)
 		case "parameters":
 			tool.Parameters = llm.Present(value)
 		case "format":
@@ -234,16 +234,16 @@ func (b *builder) ownTool(at toolAt, kind toolKind, namespace string, value json
 
 // grammar tells a model which texts a tool takes: no other provider can hold it to that.
 func grammar(format jsontext.Value) string {
-	if scan.Text(scan.Member(format, "type")) != "grammar" {
+	if jsonbytes.Text(jsonbytes.Member(format, "type")) != "grammar" {
 		return ""
 	}
-	syntax := scan.Text(scan.Member(format, "syntax"))
+	syntax := jsonbytes.Text(jsonbytes.Member(format, "syntax"))
 	if syntax == "regex" {
 		syntax = "regular expression"
 	} else {
 		syntax = strings.TrimSpace(syntax + " grammar")
 	}
-	return "The input must match this " + syntax + ":\n" + scan.Text(scan.Member(format, "definition"))
+	return "The input must match this " + syntax + ":\n" + jsonbytes.Text(jsonbytes.Member(format, "definition"))
 }
 
 // put adds a tool, in place of an earlier one that is the same to the client.

@@ -6,7 +6,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/config"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 )
@@ -54,8 +54,8 @@ func idAt(call providers.Call, kept *llm.Kept) []byte {
 }
 
 // previousMessage replaces the name of an earlier answer in a member by an id.
-func (e *editor) previousMessage(member scan.Span, id []byte) {
-	for name, value := range scan.MembersAt(e.Text, member.From) {
+func (e *editor) previousMessage(member jsonbytes.Span, id []byte) {
+	for name, value := range jsonbytes.MembersAt(e.Text, member.From) {
 		if name.Is("previous_message_id") {
 			e.Replace(value, id)
 		}

@@ -3,13 +3,13 @@ package anthropic
 import (
 	"slices"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // fastReader reads the most frequent whole answers, those of texts alone, and the usage of
 // any. Everything else has to be decoded in full: 1.6 µs an answer instead of 5.5
 // (BenchmarkReadMessage).
-type fastReader struct{ scan.Cursor }
+type fastReader struct{ jsonbytes.Cursor }
 
 // The members that may come, each once.
 const (

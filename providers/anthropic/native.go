@@ -11,7 +11,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/config"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/native"
@@ -159,12 +159,12 @@ func passed(status int, body []byte) []byte {
 }
 
 // messageAt is the place of an error's message.
-func messageAt(body []byte) (at scan.Span) {
-	for name, value := range scan.MembersAt(body, 0) {
+func messageAt(body []byte) (at jsonbytes.Span) {
+	for name, value := range jsonbytes.MembersAt(body, 0) {
 		if !name.Is("error") {
 			continue
 		}
-		for name, value := range scan.MembersAt(body, value.From) {
+		for name, value := range jsonbytes.MembersAt(body, value.From) {
 			if name.Is("message") {
 				at = value
 			}

@@ -7,41 +7,41 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/native"
 )
 
 // answer reads what the gateway needs of an answer, and passes it on as it came.
 func (n *nativeExchange) answer(text []byte, key string) (llm.Stream, error) {
-	if !scan.IsObject(text) {
+	if !jsonbytes.IsObject(text) {
 		return nil, n.client.Malformed(errNoMessage)
 	}
 	a := &native.Whole{Head: llm.Head{Model: n.model, Created: n.provider.now().Unix()}, Dialect: llm.Messages}
 	var end ending
 	var kind, content jsontext.Value
 	var counts usage
-	for name, value := range scan.Members(text) {
+	for name, value := range jsonbytes.Members(text) {
 		switch {
 		case name.Is("type"):
 			kind = value
 		case name.Is("content"):
 			content = value
 		case name.Is("id"):
-			a.Head.ID = scan.Text(value)
+			a.Head.ID = jsonbytes.Text(value)
 		case name.Is("model"):
-			if model := scan.Text(value); model != "" {
+			if model := jsonbytes.Text(value); model != "" {
 				a.Head.Model = model
 			}
 		case name.Is("stop_reason"):
-			end.StopReason = scan.Text(value)
+			end.StopReason = jsonbytes.Text(value)
 		case name.Is("stop_sequence"):
-			end.StopSequence = word(scan.Text(value))
+			end.StopSequence = word(jsonbytes.Text(value))
 		case name.Is("usage"):
 			counts = readUsage(value)
 		}
 	}
-	switch scan.Text(kind) {
+	switch jsonbytes.Text(kind) {
 	case typeError:
 		return nil, n.refusedInside(text)
 	case typeMessage:
@@ -86,11 +86,11 @@ func (n *nativeExchange) refusedInside(text []byte) error {
 // textsOf are the texts that a model has written.
 func textsOf(content jsontext.Value) string {
 	var all strings.Builder
-	for block := range scan.Elements(content) {
-		for name, value := range scan.Members(block) {
+	for block := range jsonbytes.Elements(content) {
+		for name, value := range jsonbytes.Members(block) {
 			switch {
 			case name.Is("text"), name.Is("thinking"), name.Is("name"):
-				all.WriteString(scan.Text(value))
+				all.WriteString(jsonbytes.Text(value))
 			case name.Is("input"):
 				all.Write(value)
 			}

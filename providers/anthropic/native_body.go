@@ -3,7 +3,7 @@ package anthropic
 import (
 	"bytes"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 )
@@ -13,21 +13,21 @@ import (
 // thought of another provider, which this one would refuse, is left out; Anthropic's own
 // and the ids of calls are unpacked.
 func nativeBody(raw []byte, model string, found marks, named earlier) [][]byte {
-	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), earlier: named, seals: found.seals, ids: found.ids}
+	e := editor{Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, seals: found.seals, ids: found.ids}
 	e.body()
 	return e.Pieces()
 }
 
 // bodyWithoutThoughts is the body without any thought; changed is false where it has none.
 func bodyWithoutThoughts(raw []byte, model string, named earlier) (body [][]byte, changed bool) {
-	e := editor{Editor: scan.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: roundtrip.Has(raw)}
+	e := editor{Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: roundtrip.Has(raw)}
 	e.body()
 	return e.Pieces(), e.cut
 }
 
 // editor changes a body.
 type editor struct {
-	scan.Editor
+	jsonbytes.Editor
 
 	model   []byte
 	earlier earlier
@@ -41,7 +41,7 @@ type editor struct {
 func (e *editor) body() {
 	inside := e.seals || e.ids || e.thoughts
 	named := e.earlier.thread != nil || e.earlier.compared != nil
-	for name, value := range scan.MembersAt(e.Text, 0) {
+	for name, value := range jsonbytes.MembersAt(e.Text, 0) {
 		switch {
 		case name.Is("model"):
 			if !bytes.Equal(value.Of(e.Text), e.model) {
@@ -61,8 +61,8 @@ func (e *editor) body() {
 }
 
 // message edits the content of a message; it is kept unless nothing of its content is.
-func (e *editor) message(at scan.Span) bool {
-	for name, value := range scan.MembersAt(e.Text, at.From) {
+func (e *editor) message(at jsonbytes.Span) bool {
+	for name, value := range jsonbytes.MembersAt(e.Text, at.From) {
 		if name.Is("content") {
 			return e.Elements(value, e.block)
 		}
@@ -71,10 +71,10 @@ func (e *editor) message(at scan.Span) bool {
 }
 
 // block edits a block of content, and says whether it is kept.
-func (e *editor) block(at scan.Span) bool {
+func (e *editor) block(at jsonbytes.Span) bool {
 	var kind string
-	var signature, data, id scan.Span
-	for name, value := range scan.MembersAt(e.Text, at.From) {
+	var signature, data, id jsonbytes.Span
+	for name, value := range jsonbytes.MembersAt(e.Text, at.From) {
 		switch {
 		case name.Is("type"):
 			kind = e.text(value)
@@ -99,7 +99,7 @@ func (e *editor) block(at scan.Span) bool {
 
 // thought edits the place of a thought's signature, or of its data; own reads from a
 // sealed thought what stood there.
-func (e *editor) thought(at scan.Span, own func(*llm.Thought) string) bool {
+func (e *editor) thought(at jsonbytes.Span, own func(*llm.Thought) string) bool {
 	if e.thoughts {
 		e.cut = true
 		return false
@@ -117,7 +117,7 @@ func (e *editor) thought(at scan.Span, own func(*llm.Thought) string) bool {
 	return true
 }
 
-func (e *editor) callID(at scan.Span) {
+func (e *editor) callID(at jsonbytes.Span) {
 	if !e.ids || at.To == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (e *editor) callID(at scan.Span) {
 }
 
 // text is the string that stands at a place; empty where another value does.
-func (e *editor) text(at scan.Span) string { return scan.Text(at.Of(e.Text)) }
+func (e *editor) text(at jsonbytes.Span) string { return jsonbytes.Text(at.Of(e.Text)) }
 
 // marks say what a body may hold. Most bodies hold none of it, and are not read any further:
 // to look for it once, at the beginnings of strings, takes a tenth of the time of reading.

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/native"
 	"modelgateway/providers/upstream"
@@ -70,7 +70,7 @@ func (m *messageReader) Failed(s *native.Stream, _ native.Kind, _ bool) error {
 // it: until then the upstream has not begun to answer.
 func (m *messageReader) Read(s *native.Stream) native.Kind {
 	var kind string
-	for name, value := range scan.MembersAt(s.Data, 0) {
+	for name, value := range jsonbytes.MembersAt(s.Data, 0) {
 		switch {
 		case name.Is("type"):
 			kind = knownType(value.Of(s.Data))
@@ -121,17 +121,17 @@ func knownType(value []byte) string {
 
 // readMessage reads the message of message_start.
 func (m *messageReader) readMessage(s *native.Stream, message []byte) {
-	for name, value := range scan.Members(message) {
+	for name, value := range jsonbytes.Members(message) {
 		switch {
 		case name.Is("id"):
-			m.id = scan.Text(value)
+			m.id = jsonbytes.Text(value)
 			s.Head.ID = m.native.named(m.id, m.key)
 		case name.Is("model"):
-			if model := scan.Text(value); model != "" {
+			if model := jsonbytes.Text(value); model != "" {
 				s.Head.Model = model
 			}
 		case name.Is("stop_reason"):
-			m.ending.StopReason = scan.Text(value)
+			m.ending.StopReason = jsonbytes.Text(value)
 		case name.Is("usage"):
 			m.counts(s, value)
 		case name.Is("content"): // of some proxies, which send a whole message
@@ -147,9 +147,9 @@ func (m *messageReader) counts(s *native.Stream, value []byte) {
 }
 
 // delta reads what an event adds to a block or, as the client shall be told, to the message.
-func (m *messageReader) delta(s *native.Stream, at scan.Span, kind string) {
+func (m *messageReader) delta(s *native.Stream, at jsonbytes.Span, kind string) {
 	again := kind == typeBlockDelta // said before the text
-	for name, value := range scan.MembersAt(s.Data, at.From) {
+	for name, value := range jsonbytes.MembersAt(s.Data, at.From) {
 		switch {
 		case name.Is("text"):
 			s.Adds(llm.EventText, value, again)
@@ -158,23 +158,23 @@ func (m *messageReader) delta(s *native.Stream, at scan.Span, kind string) {
 		case name.Is("partial_json"):
 			s.Adds(llm.EventInput, value, again)
 		case name.Is("stop_reason"):
-			if reason := scan.Text(value.Of(s.Data)); reason != "" {
+			if reason := jsonbytes.Text(value.Of(s.Data)); reason != "" {
 				m.ending.StopReason = reason
 			}
 		case name.Is("stop_sequence"):
-			m.ending.StopSequence = word(scan.Text(value.Of(s.Data)))
+			m.ending.StopSequence = word(jsonbytes.Text(value.Of(s.Data)))
 		}
 	}
 }
 
 // readBlockStart reads what a block begins with, for metering: its text, or what it calls.
 func readBlockStart(s *native.Stream, text []byte) {
-	for name, value := range scan.Members(text) {
+	for name, value := range jsonbytes.Members(text) {
 		switch {
 		case name.Is("text"):
-			s.Event.Kind, s.Event.Text = llm.EventText, scan.Text(value)
+			s.Event.Kind, s.Event.Text = llm.EventText, jsonbytes.Text(value)
 		case name.Is("thinking"), name.Is("name"):
-			s.Event.Text = scan.Text(value)
+			s.Event.Text = jsonbytes.Text(value)
 		}
 	}
 }

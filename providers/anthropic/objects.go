@@ -6,7 +6,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // refuseObjects refuses a request that names an object which Anthropic keeps and the policy
@@ -39,7 +39,7 @@ type objects struct {
 }
 
 func (o *objects) body() bool {
-	for name, value := range scan.MembersAt(o.raw, 0) {
+	for name, value := range jsonbytes.MembersAt(o.raw, 0) {
 		found := false
 		switch {
 		case name.Is("messages"):
@@ -57,9 +57,9 @@ func (o *objects) body() bool {
 }
 
 // each searches the elements of an array until something is found.
-func (o *objects) each(array scan.Span, path string, search func(scan.Span, string) bool) bool {
+func (o *objects) each(array jsonbytes.Span, path string, search func(jsonbytes.Span, string) bool) bool {
 	i := 0
-	for at := range scan.ElementsAt(o.raw, array.From) {
+	for at := range jsonbytes.ElementsAt(o.raw, array.From) {
 		if search(at, fmt.Sprintf("%s[%d]", path, i)) {
 			return true
 		}
@@ -68,8 +68,8 @@ func (o *objects) each(array scan.Span, path string, search func(scan.Span, stri
 	return false
 }
 
-func (o *objects) message(at scan.Span, path string) bool {
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+func (o *objects) message(at jsonbytes.Span, path string) bool {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		if name.Is("content") {
 			return o.each(value, path+".content", o.block)
 		}
@@ -78,13 +78,13 @@ func (o *objects) message(at scan.Span, path string) bool {
 }
 
 // block searches a block of content: its source, and the blocks inside it.
-func (o *objects) block(at scan.Span, path string) bool {
+func (o *objects) block(at jsonbytes.Span, path string) bool {
 	kind := ""
-	var content, source scan.Span
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+	var content, source jsonbytes.Span
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		switch {
 		case name.Is("type"):
-			kind = scan.Text(value.Of(o.raw))
+			kind = jsonbytes.Text(value.Of(o.raw))
 		case name.Is("content"):
 			content = value
 		case name.Is("source"):
@@ -102,11 +102,11 @@ func (o *objects) block(at scan.Span, path string) bool {
 	return false
 }
 
-func (o *objects) source(at scan.Span, path string) bool {
+func (o *objects) source(at jsonbytes.Span, path string) bool {
 	if o.raw[at.From] != '{' {
 		return false
 	}
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		if name.Is("content") && o.each(value, path+".content", o.block) {
 			return true
 		}
@@ -115,8 +115,8 @@ func (o *objects) source(at scan.Span, path string) bool {
 }
 
 // file says whether an object has a file_id.
-func (o *objects) file(at scan.Span, path string) bool {
-	for name := range scan.MembersAt(o.raw, at.From) {
+func (o *objects) file(at jsonbytes.Span, path string) bool {
+	for name := range jsonbytes.MembersAt(o.raw, at.From) {
 		if name.Is("file_id") {
 			o.path = path + ".file_id"
 			return true
@@ -127,7 +127,7 @@ func (o *objects) file(at scan.Span, path string) bool {
 
 // container searches the container in which Anthropic runs code: its skills, and its id
 // where that is not allowed.
-func (o *objects) container(at scan.Span) bool {
+func (o *objects) container(at jsonbytes.Span) bool {
 	if o.none && string(at.Of(o.raw)) != "null" {
 		o.path = "container"
 		return true
@@ -135,7 +135,7 @@ func (o *objects) container(at scan.Span) bool {
 	if o.raw[at.From] != '{' {
 		return false
 	}
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		if name.Is("skills") && o.each(value, "container.skills", o.skill) {
 			return true
 		}
@@ -144,9 +144,9 @@ func (o *objects) container(at scan.Span) bool {
 }
 
 // skill says whether a skill is one of the account, not of Anthropic.
-func (o *objects) skill(at scan.Span, path string) bool {
-	for name, value := range scan.MembersAt(o.raw, at.From) {
-		if name.Is("type") && scan.Text(value.Of(o.raw)) == "custom" {
+func (o *objects) skill(at jsonbytes.Span, path string) bool {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
+		if name.Is("type") && jsonbytes.Text(value.Of(o.raw)) == "custom" {
 			o.path = path
 			return true
 		}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -164,7 +164,7 @@ func (x *embedding) body(texts []string) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = scan.AppendString(append(out, before...), text)
+		out = jsonbytes.AppendString(append(out, before...), text)
 		out = append(out, `}]}}`...)
 	}
 	return append(out, `]}`...)

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/alternating"
@@ -201,7 +201,7 @@ const maxResultValues, maxResultDepth = 100_000, 10_000
 // result is a tool's text as the object that Gemini requires.
 func result(text string) jsontext.Value {
 	raw := jsontext.Value(text)
-	if isObject(raw) && scan.ShapeOf(raw, maxResultDepth).Values <= maxResultValues && raw.IsValid() {
+	if isObject(raw) && jsonbytes.ShapeOf(raw, maxResultDepth).Values <= maxResultValues && raw.IsValid() {
 		return raw
 	}
 	var out object

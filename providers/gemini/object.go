@@ -3,7 +3,7 @@ package gemini
 import (
 	"bytes"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -25,7 +25,7 @@ func (o *object) open(name string) {
 	case len(*o) > 1:
 		*o = append(*o, ',')
 	}
-	*o = append(scan.AppendString(*o, name), ':')
+	*o = append(jsonbytes.AppendString(*o, name), ':')
 }
 
 // done returns the object; nothing may be added to it after that.
@@ -39,7 +39,7 @@ func (o object) done() jsontext.Value {
 // reopen returns a writer that adds members to a finished object.
 func reopen(value []byte) object { return object(value[:len(value)-1]) }
 
-func quote(s string) []byte { return scan.AppendString(nil, s) }
+func quote(s string) []byte { return jsonbytes.AppendString(nil, s) }
 
 // list writes a JSON array of raw values.
 func list(values []jsontext.Value) jsontext.Value {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -75,7 +75,7 @@ func (t *translation) declare(f *llm.Tool, parameters llm.Field) {
 
 // hasParameters says whether a schema of parameters allows any.
 func hasParameters(schema jsontext.Value) bool {
-	for name, value := range scan.Members(schema) {
+	for name, value := range jsonbytes.Members(schema) {
 		switch string(name.Text()) {
 		case "properties", "patternProperties":
 			if hasEffect(value, `{}`) && isObject(value) {

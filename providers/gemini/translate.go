@@ -8,7 +8,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 )
@@ -116,12 +116,12 @@ func hasEffect(value jsontext.Value, idle string) bool {
 	case !llm.Given(value), string(value) == `""`:
 		return false
 	case isObject(value) && idle == `{}`:
-		for range scan.Members(value) {
+		for range jsonbytes.Members(value) {
 			return true
 		}
 		return false
 	case value.Kind() == jsontext.KindBeginArray:
-		for range scan.Elements(value) {
+		for range jsonbytes.Elements(value) {
 			return true
 		}
 		return false

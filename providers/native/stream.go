@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/sse"
 	"modelgateway/providers/upstream"
@@ -68,7 +68,7 @@ type Stream struct {
 	raw  []byte // of the current event
 	held []held // events that wait for the next one
 
-	cursor   scan.Cursor
+	cursor   jsonbytes.Cursor
 	fragment fragment
 
 	whole bool // the last event has come
@@ -248,8 +248,8 @@ func (s *Stream) continues() bool {
 
 // Adds says that the current event adds the text at a place in its data. again: the bytes up
 // to there say all else of it, so that an event that begins with them is one of the same kind.
-func (s *Stream) Adds(kind llm.EventKind, at scan.Span, again bool) {
-	s.Event.Kind, s.Event.Text = kind, scan.Text(at.Of(s.Data))
+func (s *Stream) Adds(kind llm.EventKind, at jsonbytes.Span, again bool) {
+	s.Event.Kind, s.Event.Text = kind, jsonbytes.Text(at.Of(s.Data))
 	if again {
 		s.fragment = fragment{head: append(s.fragment.head[:0], s.Data[:at.From]...), kind: kind}
 	}

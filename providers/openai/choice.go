@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"modelgateway/catalog"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/openai/chat"
@@ -92,7 +92,7 @@ func onlyChatHas(r *llm.Request) bool {
 	if r.Source.Dialect() != llm.Chat {
 		return false
 	}
-	for name, value := range scan.Members(r.Raw) {
+	for name, value := range jsonbytes.Members(r.Raw) {
 		if slices.Contains(chatMembers, name.String()) && llm.Given(value) {
 			return true
 		}

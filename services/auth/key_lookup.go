@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"modelgateway/api"
-	"modelgateway/internal/fault"
+	"modelgateway/internal/panics"
 	"modelgateway/models"
 )
 
@@ -61,7 +61,7 @@ func (k *Keys) lookUp(ctx context.Context, d digest) (*cacheEntry, error) {
 	})
 	select {
 	case r := <-result:
-		if moved, ok := errors.AsType[*fault.Moved](r.Err); ok && leads {
+		if moved, ok := errors.AsType[*panics.Moved](r.Err); ok && leads {
 			panic(moved)
 		}
 		if r.Err != nil {
@@ -86,7 +86,7 @@ func (k *Keys) load(ctx context.Context, d digest) (entry *cacheEntry, err error
 	number := k.cache.begin(d)
 	defer func() {
 		if v := recover(); v != nil {
-			entry, err = nil, fmt.Errorf("the look-up panicked: %w", fault.Move(v))
+			entry, err = nil, fmt.Errorf("the look-up panicked: %w", panics.Move(v))
 		}
 		k.cache.finish(d, number, entry)
 	}()

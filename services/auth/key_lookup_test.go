@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"modelgateway/api"
-	"modelgateway/internal/fault"
+	"modelgateway/internal/panics"
 	"modelgateway/models"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/storetest"
@@ -268,7 +268,7 @@ func TestAPanicInALookUpEndsTheWaitOfAllCallers(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer func() {
-			if v := recover(); v == nil || !strings.Contains(fault.Stack(v), "(*Keys).query") || strings.Contains(fault.Text(v), "driver") {
+			if v := recover(); v == nil || !strings.Contains(panics.Stack(v), "(*Keys).query") || strings.Contains(panics.Text(v), "driver") {
 				t.Errorf("the caller that queried got the panic %v", v)
 			}
 		}()

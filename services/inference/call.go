@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"modelgateway/internal/fault"
+	"modelgateway/internal/panics"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/services/budget"
@@ -81,7 +81,7 @@ func (c *Call) Settle(after time.Duration, final func(routing.Route)) {
 		defer func() {
 			if value := recover(); value != nil {
 				c.service.Log.Error("beginning a stream failed", "request_id", c.input.RequestID,
-					"error", fault.Text(value), "stack", fault.Stack(value))
+					"error", panics.Text(value), "stack", panics.Stack(value))
 			}
 		}()
 		c.sent = true

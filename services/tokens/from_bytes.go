@@ -3,7 +3,7 @@ package tokens
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 )
 
@@ -60,7 +60,7 @@ type weigher struct{ shown bool }
 
 // members weighs what of a body a model reads.
 func (w weigher) members(body []byte) (sum int64) {
-	for name, value := range scan.Members(body) {
+	for name, value := range jsonbytes.Members(body) {
 		if key := name.String(); prompt[key] {
 			sum += w.member(key, value)
 		}
@@ -85,11 +85,11 @@ func (w weigher) value(value jsontext.Value) (sum int64) {
 	case jsontext.KindString:
 		return weigh(value[1 : len(value)-1])
 	case jsontext.KindBeginArray:
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			sum += w.value(element)
 		}
 	case jsontext.KindBeginObject:
-		for name, inner := range scan.Members(value) {
+		for name, inner := range jsonbytes.Members(value) {
 			sum += w.member(name.String(), inner)
 		}
 	}
@@ -103,15 +103,15 @@ func weighTools(value jsontext.Value) (sum int64) {
 	case jsontext.KindString:
 		return weigh(value[1 : len(value)-1])
 	case jsontext.KindBeginArray:
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			sum += weighTools(element)
 		}
 	case jsontext.KindBeginObject:
-		for name, inner := range scan.Members(value) {
+		for name, inner := range jsonbytes.Members(value) {
 			switch key := name.String(); key {
 			case "type", "required", "cache_control", "strict", "additionalProperties", "$schema", "pattern", "default":
 			case "properties":
-				for property, of := range scan.Members(inner) {
+				for property, of := range jsonbytes.Members(inner) {
 					sum += weigh([]byte(property.String())) + tokensPerProperty*perToken + weighTools(of)
 				}
 			case "parameters", "input_schema":

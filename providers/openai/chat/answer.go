@@ -10,7 +10,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/native"
 	"modelgateway/providers/openai/wire"
@@ -170,7 +170,7 @@ func wholeCall(from *eventCall) chat.ToolCall {
 // replacesText says whether a message has what OpenAI sends in place of a text: then its content may
 // be null.
 func replacesText(m *chat.Answer) bool {
-	return len(m.ToolCalls) > 0 || m.FunctionCall != nil || m.Refusal != nil || llm.Given(scan.Member(m.Extra, "audio"))
+	return len(m.ToolCalls) > 0 || m.FunctionCall != nil || m.Refusal != nil || llm.Given(jsonbytes.Member(m.Extra, "audio"))
 }
 
 func (x *exchange) head(id, model string, created int64) chat.Head {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/chat"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/openai/wire"
 )
 
@@ -126,13 +126,13 @@ type reader struct {
 	text             []byte
 	event            event
 	choices          [1]eventChoice // storage of event's choices
-	content, padding scan.Span      // places of the choice's text and of the padding
+	content, padding jsonbytes.Span // places of the choice's text and of the padding
 	err              error
 
 	template template
 	matched  bool // the event differs from the template in its text and padding only
 	warm     bool // event has the values of the template
-	cursor   scan.Cursor
+	cursor   jsonbytes.Cursor
 	piece    string // the text of a matched event
 }
 
@@ -144,14 +144,14 @@ func (r *reader) decode(text []byte) error {
 	object := r.cursor.Peek() == '{'
 	r.cursor.Skip()
 	usual := object && r.cursor.Done() // and UTF-8
-	if !usual && !scan.IsObject(text) {
+	if !usual && !jsonbytes.IsObject(text) {
 		return errNoObject
 	}
 	last := r.event
-	r.text, r.err, r.content, r.padding = text, nil, scan.Span{}, scan.Span{}
+	r.text, r.err, r.content, r.padding = text, nil, jsonbytes.Span{}, jsonbytes.Span{}
 	r.event = event{Choices: r.choices[:0], altered: !usual}
 	e := &r.event
-	for name, at := range scan.MembersAt(text, 0) {
+	for name, at := range jsonbytes.MembersAt(text, 0) {
 		value := jsontext.Value(at.Of(text))
 		switch string(name.Text()) {
 		case "id":
@@ -187,19 +187,19 @@ func (r *reader) decode(text []byte) error {
 	return r.err
 }
 
-func (r *reader) readChoices(at scan.Span) {
+func (r *reader) readChoices(at jsonbytes.Span) {
 	value := jsontext.Value(at.Of(r.text))
 	if kind := value.Kind(); kind != jsontext.KindBeginArray && kind != jsontext.KindNull {
 		r.mistyped("choices")
 	}
 	r.event.Choices = r.choices[:0]
-	for at := range scan.ElementsAt(r.text, at.From) {
+	for at := range jsonbytes.ElementsAt(r.text, at.From) {
 		r.event.Choices = append(r.event.Choices, eventChoice{})
 		r.readChoice(&r.event.Choices[len(r.event.Choices)-1], at)
 	}
 }
 
-func (r *reader) readChoice(c *eventChoice, at scan.Span) {
+func (r *reader) readChoice(c *eventChoice, at jsonbytes.Span) {
 	message := "delta"
 	if r.whole {
 		message = "message"
@@ -226,7 +226,7 @@ func (r *reader) readChoice(c *eventChoice, at scan.Span) {
 	}
 }
 
-func (r *reader) readDelta(d *eventDelta, at scan.Span) {
+func (r *reader) readDelta(d *eventDelta, at jsonbytes.Span) {
 	var reasoning, thoughts string
 	*d = eventDelta{}
 	for name, at := range r.membersOf("message", at) {
@@ -252,7 +252,7 @@ func (r *reader) readDelta(d *eventDelta, at scan.Span) {
 		case "reasoning": // some compatible servers name it so, some have both
 			d.has |= hasForeignReasoning
 			if kind := value.Kind(); kind == jsontext.KindString || kind == jsontext.KindNull {
-				reasoning = scan.Text(value)
+				reasoning = jsonbytes.Text(value)
 				break
 			}
 			d.Extra = addMember(d.Extra, name, value)
@@ -281,11 +281,11 @@ func (r *reader) readDelta(d *eventDelta, at scan.Span) {
 }
 
 // membersOf are the members of an object; null has none.
-func (r *reader) membersOf(name string, at scan.Span) iter.Seq2[scan.Name, scan.Span] {
+func (r *reader) membersOf(name string, at jsonbytes.Span) iter.Seq2[jsonbytes.Name, jsonbytes.Span] {
 	if kind := jsontext.Value(at.Of(r.text)).Kind(); kind != jsontext.KindBeginObject && kind != jsontext.KindNull {
 		r.mistyped(name)
 	}
-	return scan.MembersAt(r.text, at.From)
+	return jsonbytes.MembersAt(r.text, at.From)
 }
 
 // word is the text of a string, or empty for another value. The usual text is not copied.
@@ -296,7 +296,7 @@ func (r *reader) word(value jsontext.Value, usual string) string {
 	if kind := value.Kind(); kind != jsontext.KindString && kind != jsontext.KindNull {
 		r.event.altered = true
 	}
-	return scan.Text(value)
+	return jsonbytes.Text(value)
 }
 
 // nullable is a text, or nil for null.
@@ -308,7 +308,7 @@ func (r *reader) nullable(name string, value jsontext.Value) *string {
 	default:
 		r.mistyped(name)
 	}
-	text := scan.Text(value)
+	text := jsonbytes.Text(value)
 	return &text
 }
 
@@ -340,7 +340,7 @@ func (r *reader) usage(value jsontext.Value) *chat.Usage {
 		return nil
 	}
 	u := new(chat.Usage)
-	for name, value := range scan.Members(value) {
+	for name, value := range jsonbytes.Members(value) {
 		object := value.Kind() == jsontext.KindBeginObject
 		switch string(name.Text()) {
 		case "prompt_tokens":
@@ -376,7 +376,7 @@ type count struct {
 
 // counts reads the numbers of an object, and returns its other members.
 func (r *reader) counts(object jsontext.Value, numbers ...count) (others jsontext.Value) {
-	for name, value := range scan.Members(object) {
+	for name, value := range jsonbytes.Members(object) {
 		at := slices.IndexFunc(numbers, func(c count) bool { return name.Is(c.name) })
 		if at < 0 {
 			others = addMember(others, name, value)

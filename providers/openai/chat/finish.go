@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/openai/wire"
 )
@@ -26,7 +26,7 @@ func finishWord(reason string, extra jsontext.Value) (string, jsontext.Value) {
 	if !ok {
 		return reason, extra
 	}
-	for name := range scan.Members(extra) {
+	for name := range jsonbytes.Members(extra) {
 		if name.Is(nativeReason) {
 			return word, extra
 		}

@@ -18,7 +18,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/openai/compose"
@@ -92,10 +92,10 @@ func named(t *testing.T, native, foreign []byte, ignored []string) {
 		"tools": true, "user": true, "safety_identifier": true, "service_tier": true, // are compared, and may be empty
 		"reasoning_effort": true, "stream_options": true,
 	}
-	for name := range scan.Members(foreign) {
+	for name := range jsonbytes.Members(foreign) {
 		there[name.String()] = true
 	}
-	for name, value := range scan.Members(native) {
+	for name, value := range jsonbytes.Members(native) {
 		n := name.String()
 		idle := slices.Contains([]string{`null`, `""`, `[]`, `false`, `"medium"`}, strings.TrimSpace(string(value)))
 		if !there[n] && !idle && !slices.Contains(ignored, n) {

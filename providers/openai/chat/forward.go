@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"modelgateway/dialects/chat"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // forward is an event in the form for the client, before and after its piece of
@@ -14,7 +14,7 @@ type forward struct {
 }
 
 // splitAt splits an event that is forwarded as it came at a part of its choices.
-func splitAt(at scan.Span, text []byte, usage bool) forward {
+func splitAt(at jsonbytes.Span, text []byte, usage bool) forward {
 	out, shift := asItCame(text, usage)
 	return forward{head: out[:at.From+shift], tail: out[at.To+shift:]}
 }
@@ -24,7 +24,7 @@ func splitAt(at scan.Span, text []byte, usage bool) forward {
 // choices have moved.
 func asItCame(text []byte, usage bool) (out []byte, shift int) {
 	out = append(make([]byte, 0, len(text)+len(`,"usage":null`)), '{')
-	for name, at := range scan.MembersAt(text, 0) {
+	for name, at := range jsonbytes.MembersAt(text, 0) {
 		if name.Is("usage") || name.Is("obfuscation") {
 			continue
 		}

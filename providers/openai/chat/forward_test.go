@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/providertest"
 	"modelgateway/providers/upstream"
@@ -18,7 +18,7 @@ import (
 // are.
 func without(object []byte, names ...string) string {
 	out := []byte{'{'}
-	for name, value := range scan.Members(object) {
+	for name, value := range jsonbytes.Members(object) {
 		left := false
 		for _, n := range names {
 			left = left || name.Is(n)

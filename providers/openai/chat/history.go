@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/dialects/chat"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers"
 	"modelgateway/providers/openai/compose"
 	"modelgateway/providers/openai/wire"
@@ -51,7 +51,7 @@ func (h history) array(array jsontext.Value) jsontext.Value {
 func (h history) appendArray(dst []byte, array jsontext.Value) []byte {
 	dst = append(dst, '[')
 	first := true
-	for element := range scan.Elements(array) {
+	for element := range jsonbytes.Elements(array) {
 		if !first {
 			dst = append(dst, ',')
 		}
@@ -68,10 +68,10 @@ func (h history) appendArray(dst []byte, array jsontext.Value) []byte {
 func (h history) appendObject(dst []byte, object jsontext.Value) []byte {
 	dst = append(dst, '{')
 	first := true
-	for literal, value := range scan.Members(object) {
+	for literal, value := range jsonbytes.Members(object) {
 		name := string(literal.Text())
 		if name == reasoningContent && h.reasoning != "" {
-			literal = scan.Name(`"` + h.reasoning + `"`)
+			literal = jsonbytes.Name(`"` + h.reasoning + `"`)
 		} else if slices.Contains(h.drop, name) {
 			continue
 		}
@@ -86,11 +86,11 @@ func (h history) appendObject(dst []byte, object jsontext.Value) []byte {
 
 func (h history) appendMember(dst []byte, name string, value jsontext.Value) []byte {
 	switch {
-	case h.systemRole && name == "role" && scan.Text(value) == "developer":
+	case h.systemRole && name == "role" && jsonbytes.Text(value) == "developer":
 		return append(dst, `"system"`...)
 	case (name == "id" || name == "tool_call_id") && value.Kind() == jsontext.KindString &&
 		(h.callIDs > 0 || len(value) > compose.LongestID+len(`""`) || chat.HasPackedID(value)):
-		id, _ := chat.UnpackID(scan.Text(value))
+		id, _ := chat.UnpackID(jsonbytes.Text(value))
 		return append(dst, wire.Quote(h.callID(id))...)
 	case (name == "tool_calls" || name == "content") && value.Kind() == jsontext.KindBeginArray:
 		return h.appendArray(dst, value)

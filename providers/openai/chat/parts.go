@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/openai/wire"
 )
 
@@ -16,7 +16,7 @@ func each(list jsontext.Value, by func(jsontext.Value) jsontext.Value) jsontext.
 		return list
 	}
 	out := []byte{'['}
-	for element := range scan.Elements(list) {
+	for element := range jsonbytes.Elements(list) {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
@@ -32,7 +32,7 @@ func replaced(object jsontext.Value, member string, by func(jsontext.Value) json
 		return object
 	}
 	var out jsontext.Value
-	for name, value := range scan.Members(object) {
+	for name, value := range jsonbytes.Members(object) {
 		if name.Is(member) {
 			value = by(value)
 		}
@@ -55,8 +55,8 @@ func addMember(object jsontext.Value, name, value []byte) jsontext.Value {
 // joinedParts is the text of a content that is a list of parts, and the text of its thoughts.
 func joinedParts(content jsontext.Value) (text jsontext.Value, thoughts string) {
 	var texts, thinking strings.Builder
-	for part := range scan.Elements(content) {
-		texts.WriteString(scan.Text(part))
+	for part := range jsonbytes.Elements(content) {
+		texts.WriteString(jsonbytes.Text(part))
 		var p answerPart
 		if json.Unmarshal(part, &p, wire.Lenient) == nil {
 			texts.WriteString(p.Text)
@@ -114,19 +114,19 @@ func joined(a, b jsontext.Value) jsontext.Value {
 		return append(a, b...)
 	}
 	later := map[string]bool{}
-	for name := range scan.Members(b) {
+	for name := range jsonbytes.Members(b) {
 		later[name.String()] = true
 	}
 	var out jsontext.Value
-	for name, value := range scan.Members(a) {
+	for name, value := range jsonbytes.Members(a) {
 		if !later[name.String()] {
 			out = addMember(out, name, value)
 		}
 	}
-	for name, value := range scan.Members(b) {
+	for name, value := range jsonbytes.Members(b) {
 		out = addMember(out, name, value)
 	}
 	return out
 }
 
-func quoted(text string) jsontext.Value { return scan.AppendString(nil, text) }
+func quoted(text string) jsontext.Value { return jsonbytes.AppendString(nil, text) }

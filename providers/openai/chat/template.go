@@ -1,7 +1,7 @@
 package chat
 
 import (
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // template is an event that was read, with two gaps: the text of its one choice, and its
@@ -13,8 +13,8 @@ type template struct {
 	choice eventChoice
 	text   []byte
 
-	content scan.Span // of the text, with quotes
-	padding scan.Span // of the padding; empty at the end of the event where there is none
+	content jsonbytes.Span // of the text, with quotes
+	padding jsonbytes.Span // of the padding; empty at the end of the event where there is none
 }
 
 // read reads an event. It must not be changed.
@@ -43,8 +43,8 @@ func (r *reader) usual() bool {
 	if len(e.Choices) != 1 || e.altered || e.Usage != nil || e.Error != nil || len(e.Extra) > 0 {
 		return false
 	}
-	if r.padding == (scan.Span{}) {
-		r.padding = scan.Span{From: len(r.text), To: len(r.text)}
+	if r.padding == (jsonbytes.Span{}) {
+		r.padding = jsonbytes.Span{From: len(r.text), To: len(r.text)}
 	}
 	c := &e.Choices[0]
 	d := &c.Delta

@@ -10,7 +10,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/config"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // RefuseInResponses refuses a request of the Responses API that names an object which OpenAI
@@ -59,7 +59,7 @@ type objects struct {
 }
 
 func (o *objects) body() bool {
-	for name, value := range scan.MembersAt(o.raw, 0) {
+	for name, value := range jsonbytes.MembersAt(o.raw, 0) {
 		found := false
 		switch {
 		case name.Is("conversation"), name.Is("prompt"):
@@ -78,7 +78,7 @@ func (o *objects) body() bool {
 
 // chat searches a request for a chat completion.
 func (o *objects) chat() bool {
-	for name, value := range scan.MembersAt(o.raw, 0) {
+	for name, value := range jsonbytes.MembersAt(o.raw, 0) {
 		found := false
 		switch {
 		case name.Is("messages"):
@@ -94,8 +94,8 @@ func (o *objects) chat() bool {
 }
 
 // message searches a message of a chat: the parts of its content, and its sound.
-func (o *objects) message(at scan.Span, path string) bool {
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+func (o *objects) message(at jsonbytes.Span, path string) bool {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		found := false
 		switch {
 		case name.Is("content"):
@@ -111,11 +111,11 @@ func (o *objects) message(at scan.Span, path string) bool {
 }
 
 // part searches a part of a message's content, of any type.
-func (o *objects) part(at scan.Span, path string) bool {
+func (o *objects) part(at jsonbytes.Span, path string) bool {
 	if o.raw[at.From] != '{' {
 		return false
 	}
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		if o.file(value, path+"."+name.String()) {
 			return true
 		}
@@ -131,12 +131,12 @@ func (o *objects) is(found bool, path string) bool {
 	return found
 }
 
-func (o *objects) null(at scan.Span) bool { return o.raw[at.From] == 'n' }
+func (o *objects) null(at jsonbytes.Span) bool { return o.raw[at.From] == 'n' }
 
 // each searches the elements of an array until something is found.
-func (o *objects) each(array scan.Span, path string, search func(scan.Span, string) bool) bool {
+func (o *objects) each(array jsonbytes.Span, path string, search func(jsonbytes.Span, string) bool) bool {
 	i := 0
-	for at := range scan.ElementsAt(o.raw, array.From) {
+	for at := range jsonbytes.ElementsAt(o.raw, array.From) {
 		if search(at, fmt.Sprintf("%s[%d]", path, i)) {
 			return true
 		}
@@ -147,12 +147,12 @@ func (o *objects) each(array scan.Span, path string, search func(scan.Span, stri
 
 // item searches an item of the input: the parts of its content or its output, and the tools
 // that it brings.
-func (o *objects) item(at scan.Span, path string) bool {
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+func (o *objects) item(at jsonbytes.Span, path string) bool {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		found := false
 		switch {
 		case name.Is("type"):
-			found = o.is(o.none && scan.Text(value.Of(o.raw)) == "item_reference", path)
+			found = o.is(o.none && jsonbytes.Text(value.Of(o.raw)) == "item_reference", path)
 		case name.Is("file_id"):
 			found = o.is(!o.null(value), path+".file_id")
 		case name.Is("content"), name.Is("output"):
@@ -170,11 +170,11 @@ func (o *objects) item(at scan.Span, path string) bool {
 }
 
 // file says whether an object has a file_id.
-func (o *objects) file(at scan.Span, path string) bool {
+func (o *objects) file(at jsonbytes.Span, path string) bool {
 	if o.raw[at.From] != '{' {
 		return false
 	}
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		if name.Is("file_id") && !o.null(value) {
 			return o.is(true, path+".file_id")
 		}
@@ -184,8 +184,8 @@ func (o *objects) file(at scan.Span, path string) bool {
 
 // tool searches a tool: its files and stores, and where it runs code. A function has none:
 // its members are the client's.
-func (o *objects) tool(at scan.Span, path string) bool {
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+func (o *objects) tool(at jsonbytes.Span, path string) bool {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		inside, found := path+"."+name.String(), false
 		switch {
 		case name.Is("file_id"), name.Is("vector_store_ids"), name.Is("tunnel_id"):
@@ -206,20 +206,20 @@ func (o *objects) tool(at scan.Span, path string) bool {
 
 // container searches the container in which OpenAI runs code: its files and skills, and its
 // id where that is not allowed.
-func (o *objects) container(at scan.Span, path string) bool {
+func (o *objects) container(at jsonbytes.Span, path string) bool {
 	if o.raw[at.From] == '"' {
 		return o.is(o.none, path)
 	}
 	if o.raw[at.From] != '{' {
 		return false
 	}
-	for name, value := range scan.MembersAt(o.raw, at.From) {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
 		found := false
 		switch {
 		case name.Is("container_id"):
 			found = o.is(o.none && !o.null(value), path+".container_id")
 		case name.Is("file_ids"):
-			found = o.each(value, path+".file_ids", func(_ scan.Span, at string) bool { return o.is(true, at) })
+			found = o.each(value, path+".file_ids", func(_ jsonbytes.Span, at string) bool { return o.is(true, at) })
 		case name.Is("skills"):
 			found = o.each(value, path+".skills", o.skill)
 		}
@@ -232,12 +232,12 @@ func (o *objects) container(at scan.Span, path string) bool {
 
 // skill says whether a skill is one of the account. The ids of OpenAI's own begin with its
 // name (platform.openai.com, skills, 2026-11).
-func (o *objects) skill(at scan.Span, path string) bool {
+func (o *objects) skill(at jsonbytes.Span, path string) bool {
 	if o.raw[at.From] != '{' {
 		return false
 	}
-	for name, value := range scan.MembersAt(o.raw, at.From) {
-		if name.Is("skill_id") && !strings.HasPrefix(scan.Text(value.Of(o.raw)), "openai-") {
+	for name, value := range jsonbytes.MembersAt(o.raw, at.From) {
+		if name.Is("skill_id") && !strings.HasPrefix(jsonbytes.Text(value.Of(o.raw)), "openai-") {
 			return o.is(true, path+".skill_id")
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/openai/wire"
 )
@@ -180,7 +180,7 @@ func (a *responseAnswer) done(index int64, item *outputItem) bool {
 		return a.rest(o, 0, string(item.Arguments), false)
 	case itemCustomCall:
 		if o.wrapped {
-			return a.piece(o, 0, `{"input":`+string(scan.AppendString(nil, item.Input))+`}`, false)
+			return a.piece(o, 0, `{"input":`+string(jsonbytes.AppendString(nil, item.Input))+`}`, false)
 		}
 		return a.rest(o, 0, item.Input, false)
 	}

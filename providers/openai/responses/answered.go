@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/openai/wire"
 )
@@ -27,28 +27,28 @@ type answered struct {
 
 // whole reads the text of a response. It is false for a text that is no JSON object.
 func (a *answered) whole(text []byte) bool {
-	var c scan.Cursor
+	var c jsonbytes.Cursor
 	c.Reset(text)
 	if a.members(c.Members()); c.Done() {
 		return true
 	}
 	*a = answered{}
-	if !scan.IsObject(text) {
+	if !jsonbytes.IsObject(text) {
 		return false
 	}
-	a.members(scan.Members(text))
+	a.members(jsonbytes.Members(text))
 	return true
 }
 
 // members reads a response.
-func (a *answered) members(all iter.Seq2[scan.Name, jsontext.Value]) {
+func (a *answered) members(all iter.Seq2[jsonbytes.Name, jsontext.Value]) {
 	var hosted jsontext.Value
 	for name, value := range all {
 		switch string(name.Text()) {
 		case "id":
-			a.id = scan.Text(value)
+			a.id = jsonbytes.Text(value)
 		case "model":
-			a.model = scan.Text(value)
+			a.model = jsonbytes.Text(value)
 		case "object":
 			a.object = value
 		case "status":
@@ -58,7 +58,7 @@ func (a *answered) members(all iter.Seq2[scan.Name, jsontext.Value]) {
 		case "service_tier":
 			a.tier = servedIn(value)
 		case "incomplete_details":
-			a.reason = scan.Member(value, "reason")
+			a.reason = jsonbytes.Member(value, "reason")
 		case "error":
 			a.problem = value
 		case "output":
@@ -69,10 +69,10 @@ func (a *answered) members(all iter.Seq2[scan.Name, jsontext.Value]) {
 			hosted = value
 		}
 	}
-	for item := range scan.Elements(a.output) {
+	for item := range jsonbytes.Elements(a.output) {
 		a.item(item)
 	}
-	if requests := scan.Member(scan.Member(hosted, "web_search"), "num_requests"); requests != nil {
+	if requests := jsonbytes.Member(jsonbytes.Member(hosted, "web_search"), "num_requests"); requests != nil {
 		a.searches = max(a.searches, wire.CountOf(requests))
 	}
 }
@@ -85,7 +85,7 @@ func servedIn(value jsontext.Value) string {
 	case `"default"`:
 		return "default"
 	}
-	return scan.Text(value)
+	return jsonbytes.Text(value)
 }
 
 // usageOf is the usage of a response; nil where it has none. It is read once for each
@@ -95,7 +95,7 @@ func usageOf(value jsontext.Value) *llm.Usage {
 		return nil
 	}
 	u := new(llm.Usage)
-	for name, value := range scan.Members(value) {
+	for name, value := range jsonbytes.Members(value) {
 		object := value.Kind() == jsontext.KindBeginObject
 		switch string(name.Text()) {
 		case "input_tokens":
@@ -106,12 +106,12 @@ func usageOf(value jsontext.Value) *llm.Usage {
 			u.Total = wire.CountOf(value)
 		case "input_tokens_details":
 			if u.HasCache = object; object {
-				u.Cached = wire.CountOf(scan.Member(value, "cached_tokens"))
-				u.CacheWrite = wire.CountOf(scan.Member(value, "cache_write_tokens"))
+				u.Cached = wire.CountOf(jsonbytes.Member(value, "cached_tokens"))
+				u.CacheWrite = wire.CountOf(jsonbytes.Member(value, "cache_write_tokens"))
 			}
 		case "output_tokens_details":
 			if u.HasReasoning = object; object {
-				u.Reasoning = wire.CountOf(scan.Member(value, "reasoning_tokens"))
+				u.Reasoning = wire.CountOf(jsonbytes.Member(value, "reasoning_tokens"))
 			}
 		}
 	}
@@ -122,17 +122,17 @@ func usageOf(value jsontext.Value) *llm.Usage {
 // web consists of, only the search itself has a fee, not the pages that are opened
 // (platform.openai.com, tools-web-search, 2026-11).
 func (a *answered) item(item jsontext.Value) {
-	switch string(scan.Member(item, "type")) {
+	switch string(jsonbytes.Member(item, "type")) {
 	case `"function_call"`, `"custom_tool_call"`, `"local_shell_call"`, `"apply_patch_call"`, `"computer_call"`, `"tool_search_call"`:
 		a.calls = true
 	case `"web_search_call"`:
-		if kind := scan.Member(scan.Member(item, "action"), "type"); kind == nil || string(kind) == `"search"` {
+		if kind := jsonbytes.Member(jsonbytes.Member(item, "action"), "type"); kind == nil || string(kind) == `"search"` {
 			a.searches++
 		}
 	case `"file_search_call"`, `"code_interpreter_call"`, `"image_generation_call"`:
 		a.tools++
 	case `"shell_call"`:
-		if llm.Given(scan.Member(scan.Member(item, "environment"), "container_id")) {
+		if llm.Given(jsonbytes.Member(jsonbytes.Member(item, "environment"), "container_id")) {
 			a.tools++
 			return
 		}
@@ -161,14 +161,14 @@ func (a *answered) common() *llm.Usage {
 
 // ending says why the answer ended.
 func (a *answered) ending() llm.Ending {
-	if reason := scan.Text(a.reason); reason != "" {
+	if reason := jsonbytes.Text(a.reason); reason != "" {
 		if reason == "content_filter" {
 			return llm.Ending{Finish: llm.FinishContentFilter, NativeReason: reason}
 		}
 		return llm.Ending{Finish: llm.FinishLength, NativeReason: reason}
 	}
 	if a.calls {
-		return llm.Ending{Finish: llm.FinishToolCalls, NativeReason: scan.Text(a.status)}
+		return llm.Ending{Finish: llm.FinishToolCalls, NativeReason: jsonbytes.Text(a.status)}
 	}
-	return llm.Ending{Finish: llm.FinishStop, NativeReason: scan.Text(a.status)}
+	return llm.Ending{Finish: llm.FinishStop, NativeReason: jsonbytes.Text(a.status)}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/openai/compose"
@@ -148,13 +148,13 @@ func (c *responding) composeOwn() {
 		return
 	}
 	out := &c.out
-	for name, value := range scan.Members(c.Request.Raw) {
+	for name, value := range jsonbytes.Members(c.Request.Raw) {
 		member := name.String()
 		switch member {
 		case "verbosity":
 			out.Text.Verbosity = value
 		case "prompt_cache_key":
-			out.PromptCacheKey = scan.Text(value)
+			out.PromptCacheKey = jsonbytes.Text(value)
 		case "prompt_cache_retention":
 			out.PromptCacheRetention = value
 		case "prompt_cache_options":

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/openai/wire"
@@ -182,7 +182,7 @@ func (a *callArguments) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		*a = callArguments(value)
 		return nil
 	}
-	*a = callArguments(scan.Text(value))
+	*a = callArguments(jsonbytes.Text(value))
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers"
 )
 
@@ -34,10 +34,10 @@ func (a *API) Kept(ctx context.Context, ask providers.KeptAsk, key string) ([]by
 	if err != nil {
 		return nil, names.inError(err)
 	}
-	if !scan.IsObject(text) {
+	if !jsonbytes.IsObject(text) {
 		return nil, client.Malformed(errNotResponse)
 	}
-	if previous := scan.Text(scan.Member(text, "previous_response_id")); previous != "" && previous != ask.ID {
+	if previous := jsonbytes.Text(jsonbytes.Member(text, "previous_response_id")); previous != "" && previous != ask.ID {
 		names.add(previous, ask.Name(previous))
 	}
 	return names.in(text), nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/native"
 	"modelgateway/providers/openai/wire"
@@ -53,19 +53,19 @@ func (a *answered) isResponse() bool {
 // textsOf are the texts that a model has written.
 func textsOf(output jsontext.Value) string {
 	var all strings.Builder
-	for item := range scan.Elements(output) {
+	for item := range jsonbytes.Elements(output) {
 		if item.Kind() != jsontext.KindBeginObject {
 			continue
 		}
-		for name, value := range scan.Members(item) {
+		for name, value := range jsonbytes.Members(item) {
 			switch {
 			case name.Is("name"), name.Is("arguments"), name.Is("input"), name.Is("code"), name.Is("encrypted_content"):
-				all.WriteString(scan.Text(value))
+				all.WriteString(jsonbytes.Text(value))
 			case name.Is("action"), name.Is("operation"):
 				all.Write(value)
 			case name.Is("content"), name.Is("summary"):
-				for part := range scan.Elements(value) {
-					all.WriteString(scan.Text(scan.Member(part, "text")) + scan.Text(scan.Member(part, "refusal")))
+				for part := range jsonbytes.Elements(value) {
+					all.WriteString(jsonbytes.Text(jsonbytes.Member(part, "text")) + jsonbytes.Text(jsonbytes.Member(part, "refusal")))
 				}
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 	"modelgateway/providers"
@@ -17,7 +17,7 @@ import (
 // refuse, is left out; OpenAI's own, summaries of a conversation and the ids of calls are
 // unpacked.
 type nativeBody struct {
-	scan.Editor
+	jsonbytes.Editor
 
 	found    marks
 	format   llm.ThoughtFormat
@@ -28,8 +28,9 @@ type nativeBody struct {
 
 func newNativeBody(call providers.Call, found marks) *nativeBody {
 	e := &nativeBody{
-		Editor: scan.Editor{Text: call.Request.Raw}, found: found, format: wire.ThoughtFormat(call.Model), model: wire.Quote(call.Model.Upstream),
-		kept: call.Request.Kept,
+		Editor: jsonbytes.Editor{Text: call.Request.Raw}, found: found, format: wire.ThoughtFormat(call.Model),
+		model: wire.Quote(call.Model.Upstream),
+		kept:  call.Request.Kept,
 	}
 	e.body()
 	return e
@@ -37,7 +38,7 @@ func newNativeBody(call providers.Call, found marks) *nativeBody {
 
 func (e *nativeBody) body() {
 	inside := e.found.seals || e.found.ids
-	for name, value := range scan.MembersAt(e.Text, 0) {
+	for name, value := range jsonbytes.MembersAt(e.Text, 0) {
 		switch {
 		case name.Is("model"):
 			if !bytes.Equal(value.Of(e.Text), e.model) {
@@ -56,10 +57,10 @@ func (e *nativeBody) body() {
 }
 
 // item edits an item of the input, and says whether it is kept.
-func (e *nativeBody) item(at scan.Span) bool {
+func (e *nativeBody) item(at jsonbytes.Span) bool {
 	var kind string
-	var id, encrypted, call scan.Span
-	for name, value := range scan.MembersAt(e.Text, at.From) {
+	var id, encrypted, call jsonbytes.Span
+	for name, value := range jsonbytes.MembersAt(e.Text, at.From) {
 		switch {
 		case name.Is("type"):
 			kind = e.text(value)
@@ -84,7 +85,7 @@ func (e *nativeBody) item(at scan.Span) bool {
 
 // thought edits the places of the id and the encrypted content of a thought. OpenAI accepts
 // the two of one item only together.
-func (e *nativeBody) thought(id, encrypted scan.Span) bool {
+func (e *nativeBody) thought(id, encrypted jsonbytes.Span) bool {
 	t, sealed, ok := e.unsealed(encrypted)
 	if !sealed {
 		return true
@@ -101,7 +102,7 @@ func (e *nativeBody) thought(id, encrypted scan.Span) bool {
 }
 
 // summary makes a summary of the conversation, which the gateway has sealed, a message.
-func (e *nativeBody) summary(item, encrypted scan.Span) {
+func (e *nativeBody) summary(item, encrypted jsonbytes.Span) {
 	t, sealed, ok := e.unsealed(encrypted)
 	if !sealed || !ok {
 		return
@@ -111,7 +112,7 @@ func (e *nativeBody) summary(item, encrypted scan.Span) {
 }
 
 // unsealed is what the gateway has sealed at a place, where that can be read.
-func (e *nativeBody) unsealed(at scan.Span) (t llm.Thought, sealed, ok bool) {
+func (e *nativeBody) unsealed(at jsonbytes.Span) (t llm.Thought, sealed, ok bool) {
 	if at.To == 0 || !e.found.seals {
 		return t, false, false
 	}
@@ -123,7 +124,7 @@ func (e *nativeBody) unsealed(at scan.Span) (t llm.Thought, sealed, ok bool) {
 	return t, true, ok
 }
 
-func (e *nativeBody) callID(at scan.Span) {
+func (e *nativeBody) callID(at jsonbytes.Span) {
 	if !e.found.ids || at.To == 0 {
 		return
 	}
@@ -134,4 +135,4 @@ func (e *nativeBody) callID(at scan.Span) {
 }
 
 // text is the string that stands at a place; empty where another value does.
-func (e *nativeBody) text(at scan.Span) string { return scan.Text(at.Of(e.Text)) }
+func (e *nativeBody) text(at jsonbytes.Span) string { return jsonbytes.Text(at.Of(e.Text)) }

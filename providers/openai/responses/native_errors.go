@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/native"
@@ -27,10 +27,10 @@ func refusedNatively(status int, body []byte) providers.Refusal {
 // for keys and names of the gateway's account in its message. What is no error of the API is
 // not passed on, nor is what tells of the gateway's own credentials.
 func pass(r *providers.Refusal, status int, text []byte) {
-	if !native.Passes(status) || !scan.IsObject(text) {
+	if !native.Passes(status) || !jsonbytes.IsObject(text) {
 		return
 	}
-	e := redaction{Editor: scan.Editor{Text: text}}
+	e := redaction{Editor: jsonbytes.Editor{Text: text}}
 	if e.object(0); e.found {
 		r.Body, r.Dialect = bytes.Join(e.Pieces(), nil), llm.Responses
 	}
@@ -39,19 +39,19 @@ func pass(r *providers.Refusal, status int, text []byte) {
 // redaction removes keys and names of accounts from the messages of an error: of a body, of
 // an event that says an error, or of a response that failed.
 type redaction struct {
-	scan.Editor
+	jsonbytes.Editor
 
 	found bool // a message of an error object
 }
 
 func (e *redaction) object(from int) {
-	for name, value := range scan.MembersAt(e.Text, from) {
+	for name, value := range jsonbytes.MembersAt(e.Text, from) {
 		object := e.Text[value.From] == '{'
 		switch {
 		case name.Is("message"):
 			e.message(value)
 		case object && name.Is("error"):
-			for name, value := range scan.MembersAt(e.Text, value.From) {
+			for name, value := range jsonbytes.MembersAt(e.Text, value.From) {
 				if name.Is("message") {
 					e.found = e.message(value) || e.found
 				}
@@ -63,8 +63,8 @@ func (e *redaction) object(from int) {
 }
 
 // message says whether there is one at a place.
-func (e *redaction) message(at scan.Span) bool {
-	text := scan.Text(at.Of(e.Text))
+func (e *redaction) message(at jsonbytes.Span) bool {
+	text := jsonbytes.Text(at.Of(e.Text))
 	if told := providers.Redact(text); told != text {
 		e.Replace(at, wire.Quote(told))
 	}
@@ -74,7 +74,7 @@ func (e *redaction) message(at scan.Span) bool {
 // problemIn is the error that a body or an event says, in a member or by itself; nil where it
 // says none.
 func problemIn(text []byte) *wire.Problem {
-	if p := wire.ProblemOf(scan.Member(text, "error")); p != nil {
+	if p := wire.ProblemOf(jsonbytes.Member(text, "error")); p != nil {
 		return p
 	}
 	p := wire.ProblemOf(text)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/native"
 	"modelgateway/providers/openai/wire"
@@ -75,8 +75,8 @@ func (r *responseReader) Cut(stray []byte) error {
 
 // Read finds what an event says.
 func (r *responseReader) Read(s *native.Stream) native.Kind {
-	var kind, response, item, delta scan.Span
-	for name, value := range scan.MembersAt(s.Data, 0) {
+	var kind, response, item, delta jsonbytes.Span
+	for name, value := range jsonbytes.MembersAt(s.Data, 0) {
 		switch {
 		case name.Is("type"):
 			kind = value
@@ -105,7 +105,7 @@ func (r *responseReader) Read(s *native.Stream) native.Kind {
 		r.problem = bytes.Clone(s.Data)
 		return native.Problem
 	case eventItemAdded:
-		s.Event.Text = scan.Text(scan.Member(item.Of(s.Data), "name")) // of what it calls
+		s.Event.Text = jsonbytes.Text(jsonbytes.Member(item.Of(s.Data), "name")) // of what it calls
 	case eventItemDone:
 		r.answered.item(item.Of(s.Data))
 	default:
@@ -122,7 +122,7 @@ func (r *responseReader) response(s *native.Stream, text []byte, means native.Ki
 		return native.Other
 	}
 	told := answered{}
-	told.members(scan.Members(text))
+	told.members(jsonbytes.Members(text))
 	if told.id != "" && s.Head.ID == "" {
 		r.names, s.Head.ID = r.native.names(&told, r.key)
 	}
@@ -141,7 +141,7 @@ func (r *responseReader) response(s *native.Stream, text []byte, means native.Ki
 }
 
 // adds reads a piece of text. An event whose type comes after it may begin as that of another type.
-func adds(s *native.Stream, kind, delta scan.Span) {
+func adds(s *native.Stream, kind, delta jsonbytes.Span) {
 	name := jsontext.Value(kind.Of(s.Data))
 	as := llm.EventText
 	switch {

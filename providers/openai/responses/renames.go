@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm/roundtrip"
 )
 
@@ -103,7 +103,7 @@ func (m *marks) name(text []byte) {
 
 // refusePrevious refuses the id of a response of which no service has said whose it is.
 func refusePrevious(raw []byte) error {
-	for name, value := range scan.Members(raw) {
+	for name, value := range jsonbytes.Members(raw) {
 		if name.Is(memberPrevious) && value.Kind() != jsontext.KindNull {
 			return api.PreviousNotFound(api.ResendAll)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers"
 )
 
@@ -66,7 +66,7 @@ func (t *Edit) Body(raw []byte) [][]byte {
 	pieces := make([][]byte, 0, 3)
 	out := append(make([]byte, 0, min(len(raw), usual)+usual), '{')
 	first := true
-	for name, value := range scan.Members(raw) {
+	for name, value := range jsonbytes.Members(raw) {
 		if t.drops(name) {
 			continue
 		}
@@ -96,7 +96,7 @@ func (t *Edit) Body(raw []byte) [][]byte {
 	return append(pieces, append(out, '}'))
 }
 
-func (t *Edit) drops(name scan.Name) bool {
+func (t *Edit) drops(name jsonbytes.Name) bool {
 	for _, d := range t.drop {
 		if name.Is(d) {
 			return true
@@ -106,7 +106,7 @@ func (t *Edit) drops(name scan.Name) bool {
 }
 
 // rewrite is the value that replaces a member's.
-func (t *Edit) rewrite(name scan.Name, value jsontext.Value) jsontext.Value {
+func (t *Edit) rewrite(name jsonbytes.Name, value jsontext.Value) jsontext.Value {
 	for i := range t.set {
 		m := &t.set[i]
 		if !name.Is(m.name) {
@@ -133,7 +133,7 @@ func (t *Edit) Adapt(raw []byte) {
 	if len(t.Server.Lacks) == 0 && len(t.Server.Renames) == 0 && !noThinking {
 		return
 	}
-	for name, value := range scan.Members(raw) {
+	for name, value := range jsonbytes.Members(raw) {
 		member := name.String()
 		if slices.Contains(t.Server.Lacks, member) {
 			t.LeaveOut(member, member != StreamOptions && asks(member, value))

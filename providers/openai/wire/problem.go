@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 )
@@ -57,16 +57,16 @@ func ProblemOf(text []byte) *Problem {
 func words(value jsontext.Value) string {
 	switch value.Kind() {
 	case jsontext.KindString:
-		return scan.Text(value)
+		return jsonbytes.Text(value)
 	case jsontext.KindBeginArray:
 		var all []string
-		for element := range scan.Elements(value) {
+		for element := range jsonbytes.Elements(value) {
 			all = append(all, words(element))
 		}
 		return strings.Join(slices.DeleteFunc(all, func(text string) bool { return text == "" }), "; ")
 	case jsontext.KindBeginObject:
 		for _, place := range []string{"message", "error", "detail", "msg"} {
-			for name, inner := range scan.Members(value) {
+			for name, inner := range jsonbytes.Members(value) {
 				if !name.Is(place) {
 					continue
 				}
@@ -110,7 +110,7 @@ func (p *Problem) Refusal(status int) providers.Refusal {
 	if n, err := strconv.Atoi(code); err == nil && n >= 400 && n < 600 {
 		status = n
 	}
-	r := providers.Refusal{Status: status, Message: p.Message, Code: code, Param: scan.Text(p.Param)}
+	r := providers.Refusal{Status: status, Message: p.Message, Code: code, Param: jsonbytes.Text(p.Param)}
 	r.Spent = slices.Contains(spent, code) || slices.Contains(spent, p.Type)
 	wrong := strings.HasPrefix(p.Message, "Incorrect API key provided") // xAI says it with status 400
 	r.Key = wrong || code == "invalid_api_key" || code == "account_deactivated" || r.Spent && status != http.StatusTooManyRequests
@@ -125,7 +125,7 @@ func (p *Problem) CodeText() string {
 	if p.Code.Kind() == jsontext.KindNumber {
 		return string(p.Code)
 	}
-	return scan.Text(p.Code)
+	return jsonbytes.Text(p.Code)
 }
 
 // StreamStatus is the HTTP status for an error inside a stream.

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/simulator/reply"
 )
@@ -105,7 +105,7 @@ func (q *Request) Format() *Format {
 // of another shape has no blocks.
 func ReadBlocks(content jsontext.Value) []Block {
 	if content.Kind() == '"' {
-		return []Block{{Type: "text", Text: scan.Text(content)}}
+		return []Block{{Type: "text", Text: jsonbytes.Text(content)}}
 	}
 	var blocks []Block
 	if json.Unmarshal(content, &blocks) != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/wire"
@@ -85,7 +85,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, model, method str
 	if err != nil {
 		return nil, nil, Refusal("Invalid JSON payload received. %v", err)
 	}
-	if inner := scan.Member(raw, "generateContentRequest"); inner != nil && method == countTokens {
+	if inner := jsonbytes.Member(raw, "generateContentRequest"); inner != nil && method == countTokens {
 		raw = inner
 	}
 	if f := s.options.Refuse(Name, model, r.Header, raw); f != nil {

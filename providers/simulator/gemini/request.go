@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
@@ -224,9 +224,9 @@ func (m Media) addTo(p *reply.Prompt) {
 // is, else the whole object.
 func (r FunctionResponse) text() string {
 	for _, key := range []string{"output", "error"} {
-		if v := scan.Member(r.Response, key); v != nil && len(rawjson.Members(r.Response)) == 1 {
+		if v := jsonbytes.Member(r.Response, key); v != nil && len(rawjson.Members(r.Response)) == 1 {
 			if v.Kind() == '"' {
-				return scan.Text(v)
+				return jsonbytes.Text(v)
 			}
 			return string(v)
 		}

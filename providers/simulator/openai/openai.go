@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/reply"
 	"modelgateway/providers/simulator/wire"
 )
@@ -69,14 +69,14 @@ func Read(o wire.Options, w http.ResponseWriter, r *http.Request, asked string, 
 		return nil, Refusal("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't "+
 			"using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
 	}
-	id := scan.Member(raw, "model")
+	id := jsonbytes.Member(raw, "model")
 	switch {
 	case id == nil && asked == Name:
 		return nil, Refusal("", "", "you must provide a model parameter")
 	case id == nil:
 		return nil, Refusal("model", "missing_required_parameter", "Missing required parameter: 'model'.")
 	}
-	if f := o.Refuse(asked, scan.Text(id), r.Header, raw); f != nil {
+	if f := o.Refuse(asked, jsonbytes.Text(id), r.Header, raw); f != nil {
 		return nil, f
 	}
 	if err := json.Unmarshal(raw, q); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 )
@@ -171,7 +171,7 @@ func (m Message) addTo(p *reply.Prompt, calls map[string]string) {
 
 func (m Message) addUser(p *reply.Prompt) {
 	if m.Content.Kind() == '"' {
-		p.AddUser(scan.Text(m.Content))
+		p.AddUser(jsonbytes.Text(m.Content))
 		return
 	}
 	for _, part := range rawjson.Elements(m.Content) {
@@ -189,7 +189,7 @@ func (m Message) addUser(p *reply.Prompt) {
 // Text is the content without its images and files.
 func (m Message) Text() string {
 	if m.Content.Kind() == '"' {
-		return scan.Text(m.Content)
+		return jsonbytes.Text(m.Content)
 	}
 	var texts []string
 	for _, part := range rawjson.Elements(m.Content) {
@@ -215,7 +215,7 @@ func (q *Request) Choice() reply.ToolChoice {
 	if len(q.Functions) > 0 {
 		raw = q.FunctionCall
 	}
-	switch scan.Text(raw) {
+	switch jsonbytes.Text(raw) {
 	case "none":
 		return reply.ToolChoice{Mode: reply.ChoiceNone}
 	case "required":

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 )
 
 // Member is one of an object's members.
@@ -21,25 +21,27 @@ func Members(raw jsontext.Value) (all []Member) {
 	if raw.Kind() != jsontext.KindBeginObject {
 		return nil
 	}
-	for name, value := range scan.Members(raw) {
+	for name, value := range jsonbytes.Members(raw) {
 		all = append(all, Member{name.String(), value})
 	}
 	return all
 }
 
 // Elements are those of an array.
-func Elements(raw jsontext.Value) []jsontext.Value { return slices.Collect(scan.Elements(raw)) }
+func Elements(raw jsontext.Value) []jsontext.Value { return slices.Collect(jsonbytes.Elements(raw)) }
 
 // GetString is the text of an object's member.
-func GetString(raw jsontext.Value, name string) string { return scan.Text(scan.Member(raw, name)) }
+func GetString(raw jsontext.Value, name string) string {
+	return jsonbytes.Text(jsonbytes.Member(raw, name))
+}
 
 // Strings reads a string or an array of strings.
 func Strings(raw jsontext.Value) (list []string) {
 	if raw.Kind() == jsontext.KindString {
-		return []string{scan.Text(raw)}
+		return []string{jsonbytes.Text(raw)}
 	}
-	for s := range scan.Elements(raw) {
-		list = append(list, scan.Text(s))
+	for s := range jsonbytes.Elements(raw) {
+		list = append(list, jsonbytes.Text(s))
 	}
 	return list
 }

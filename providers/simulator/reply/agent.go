@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -70,7 +70,7 @@ func (p *Prompt) steps() (steps [][]Call) {
 		if len(text) > maxTask {
 			continue
 		}
-		if plain := scan.Text(jsontext.Value(text)); plain != "" {
+		if plain := jsonbytes.Text(jsontext.Value(text)); plain != "" {
 			text = plain // some agents quote what their user wrote
 		}
 		if found := writesFile.FindStringSubmatch(text); found != nil {

@@ -3,7 +3,7 @@ package reply
 import (
 	"strings"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 )
 
@@ -77,7 +77,7 @@ func (p *Prompt) call(name string, values map[string]any) []Call {
 		if text, plain := values["input"].(string); t.Custom && plain {
 			return []Call{{Namespace: t.Namespace, Name: t.Name, Arguments: text, Custom: true}}
 		}
-		required := rawjson.Strings(scan.Member(t.Schema, "required"))
+		required := rawjson.Strings(jsonbytes.Member(t.Schema, "required"))
 		arguments := rawjson.Object{}
 		for _, member := range required {
 			if value, known := values[strings.ToLower(strings.ReplaceAll(member, "_", ""))]; known {

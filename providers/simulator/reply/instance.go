@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 )
 
@@ -54,7 +54,7 @@ func (g *generator) value(raw jsontext.Value, depth int) jsontext.Value {
 		return jsontext.Value("null")
 	}
 	s := ReadSchema(raw)
-	if ref := scan.Text(s["$ref"]); ref != "" {
+	if ref := jsonbytes.Text(s["$ref"]); ref != "" {
 		return g.value(g.resolve(ref), depth+1)
 	}
 	if s["const"] != nil {
@@ -89,7 +89,7 @@ func (g *generator) typed(s Schema, depth int) jsontext.Value {
 	case "boolean":
 		return jsontext.Value("true")
 	}
-	if scan.Text(s["type"]) == "null" {
+	if jsonbytes.Text(s["type"]) == "null" {
 		return jsontext.Value("null")
 	}
 	return rawjson.Encode(g.string(s))
@@ -132,7 +132,7 @@ func (g *generator) array(s Schema, depth int) jsontext.Value {
 }
 
 func (g *generator) string(s Schema) string {
-	switch scan.Text(s["format"]) {
+	switch jsonbytes.Text(s["format"]) {
 	case "date-time":
 		return "2026-01-01T00:00:00Z"
 	case "date":
@@ -186,7 +186,7 @@ func (g *generator) resolve(ref string) jsontext.Value {
 	}
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if name != "" {
-			found = scan.Member(found, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+			found = jsonbytes.Member(found, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
 		}
 	}
 	return found
@@ -209,10 +209,10 @@ func (g *generator) merge(s Schema, parts []jsontext.Value) jsontext.Value {
 				s[m.Name] = m.Value
 			}
 		}
-		for _, m := range rawjson.Members(scan.Member(part, "properties")) {
+		for _, m := range rawjson.Members(jsonbytes.Member(part, "properties")) {
 			properties[m.Name] = m.Value
 		}
-		required = append(required, rawjson.Elements(scan.Member(part, "required"))...)
+		required = append(required, rawjson.Elements(jsonbytes.Member(part, "required"))...)
 	}
 	if len(properties) > 0 {
 		s["properties"], s["required"] = rawjson.Encode(properties), rawjson.Encode(required)

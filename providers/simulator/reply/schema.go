@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 )
 
@@ -27,9 +27,9 @@ func ReadSchema(raw jsontext.Value) Schema {
 // TypeName is the first type that is not null, in lower case, and empty where
 // the schema has none.
 func (s Schema) TypeName() string {
-	names := []string{scan.Text(s["type"])}
+	names := []string{jsonbytes.Text(s["type"])}
 	for _, t := range rawjson.Elements(s["type"]) {
-		names = append(names, scan.Text(t))
+		names = append(names, jsonbytes.Text(t))
 	}
 	for _, name := range names {
 		if name = strings.ToLower(name); name != "" && name != "null" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/openai/responses"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/strict"
@@ -50,10 +50,10 @@ func TestTranslatedRequestsAreAccepted(t *testing.T) {
 			}
 			body := jsontext.Value(text)
 			model := rawjson.GetString(body, "model")
-			if upstream := scan.Member(body, "upstream"); upstream != nil {
+			if upstream := jsonbytes.Member(body, "upstream"); upstream != nil {
 				body = upstream
 			}
-			if scan.Member(body, "input") != nil {
+			if jsonbytes.Member(body, "input") != nil {
 				provider = responses.Name
 			}
 			refusal := ""

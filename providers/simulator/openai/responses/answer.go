@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers/simulator/openai"
 	"modelgateway/providers/simulator/rawjson"
@@ -36,7 +36,7 @@ var unset = map[string]string{
 // repeat adds members of the request to an object.
 func (a response) repeat(o rawjson.Object, names ...string) rawjson.Object {
 	for _, name := range names {
-		value := scan.Member(a.request, name)
+		value := jsonbytes.Member(a.request, name)
 		if !llm.Given(value) {
 			value = jsontext.Value(cmp.Or(unset[name], "null"))
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 )
@@ -80,7 +80,7 @@ func (q *Request) Prompt() *reply.Prompt {
 	p.Choice = choice(q.ToolChoice)
 	switch rawjson.GetString(q.Text.Format, "type") {
 	case "json_schema":
-		p.JSON, p.Schema = true, scan.Member(q.Text.Format, "schema")
+		p.JSON, p.Schema = true, jsonbytes.Member(q.Text.Format, "schema")
 	case "json_object":
 		p.JSON = true
 	}
@@ -104,9 +104,9 @@ func (q *Request) addItem(p *reply.Prompt, item jsontext.Value, calls map[string
 	get := func(name string) string { return rawjson.GetString(item, name) }
 	switch kind := get("type"); kind {
 	case "", "message":
-		addMessage(p, get("role"), scan.Member(item, "content"))
+		addMessage(p, get("role"), jsonbytes.Member(item, "content"))
 	case "additional_tools", "tool_search_output":
-		addTools(p, rawjson.Elements(scan.Member(item, "tools")))
+		addTools(p, rawjson.Elements(jsonbytes.Member(item, "tools")))
 	case "reasoning":
 		p.AddAssistant("")
 	case "function_call", "custom_tool_call":
@@ -122,7 +122,7 @@ func (q *Request) addItem(p *reply.Prompt, item jsontext.Value, calls map[string
 			p.AddCall(kind, string(item))
 			return
 		}
-		output := scan.Member(item, "output")
+		output := jsonbytes.Member(item, "output")
 		p.AddResult(calls[get("call_id")], text(output))
 		addMedia(p, output)
 	}
@@ -136,7 +136,7 @@ func addMessage(p *reply.Prompt, role string, content jsontext.Value) {
 		p.AddAssistant(text(content))
 	default:
 		if content.Kind() == '"' {
-			p.AddUser(scan.Text(content))
+			p.AddUser(jsonbytes.Text(content))
 			return
 		}
 		for _, part := range rawjson.Elements(content) {
@@ -151,7 +151,7 @@ func addMessage(p *reply.Prompt, role string, content jsontext.Value) {
 // text is the content without its images and files.
 func text(content jsontext.Value) string {
 	if content.Kind() == '"' {
-		return scan.Text(content)
+		return jsonbytes.Text(content)
 	}
 	var texts []string
 	for _, part := range rawjson.Elements(content) {

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
 )
@@ -40,7 +40,7 @@ func addNamespace(p *reply.Prompt, namespace string, tools []jsontext.Value) {
 
 // choice reads tool_choice.
 func choice(raw jsontext.Value) reply.ToolChoice {
-	switch scan.Text(raw) {
+	switch jsonbytes.Text(raw) {
 	case "none":
 		return reply.ToolChoice{Mode: reply.ChoiceNone}
 	case "required":
@@ -54,7 +54,7 @@ func choice(raw jsontext.Value) reply.ToolChoice {
 		if rawjson.GetString(raw, "mode") == "required" {
 			allowed.Mode = reply.ChoiceForced
 		}
-		for _, t := range rawjson.Elements(scan.Member(raw, "tools")) {
+		for _, t := range rawjson.Elements(jsonbytes.Member(raw, "tools")) {
 			allowed.Names = append(allowed.Names, rawjson.GetString(t, "name"))
 		}
 		return allowed

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	simulated "modelgateway/providers/simulator/anthropic"
 	"modelgateway/providers/simulator/wire"
@@ -25,7 +25,7 @@ var betas = []struct{ member, beta string }{
 func checkBetas(header http.Header, body jsontext.Value) *wire.Failure {
 	named := strings.Split(strings.Join(header.Values("Anthropic-Beta"), ","), ",")
 	for _, b := range betas {
-		if llm.Given(scan.Member(body, b.member)) && !contains(named, b.beta) {
+		if llm.Given(jsonbytes.Member(body, b.member)) && !contains(named, b.beta) {
 			return simulated.Refusal("%s: Extra inputs are not permitted", b.member)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	simulated "modelgateway/providers/simulator/anthropic"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
@@ -30,11 +30,11 @@ func (q *request) checkTools() *wire.Failure {
 		if !t.Custom() {
 			continue
 		}
-		schemaType := scan.Member(t.InputSchema, "type")
+		schemaType := jsonbytes.Member(t.InputSchema, "type")
 		if schemaType == nil {
 			return simulated.Refusal("tools.%d.custom.input_schema.type: Field required", i)
 		}
-		if scan.Text(schemaType) != "object" {
+		if jsonbytes.Text(schemaType) != "object" {
 			return simulated.Refusal("tools.%d.custom.input_schema.type: Input should be 'object'", i)
 		}
 		if t.Strict && !q.model.structured {

@@ -3,7 +3,7 @@ package anthropic
 import (
 	"strings"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	simulated "modelgateway/providers/simulator/anthropic"
 	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
@@ -25,7 +25,7 @@ func wording(v grammar.Violation) *wire.Failure {
 		return simulated.Refusal("%s: Input should be less than or equal to %v", at, v.Bound)
 	case grammar.Tag:
 		return simulated.Refusal("%s: Input tag '%s' found using 'type' does not match any of the expected tags: '%s'",
-			v.Path[:len(v.Path)-1].Dots(), scan.Text(v.Value), strings.Join(v.Allowed, "', '"))
+			v.Path[:len(v.Path)-1].Dots(), jsonbytes.Text(v.Value), strings.Join(v.Allowed, "', '"))
 	}
 	list := strings.Join(v.Allowed, "', '")
 	if last := strings.LastIndex(list, ", "); last >= 0 {

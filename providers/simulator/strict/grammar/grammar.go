@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 )
 
@@ -168,7 +168,7 @@ func (g Grammar) typed(raw jsontext.Value, t string, k kind, at Path) []Violatio
 }
 
 func (k kind) checkWord(raw jsontext.Value, at Path) []Violation {
-	if len(k.words) == 0 || slices.Contains(k.words, scan.Text(raw)) {
+	if len(k.words) == 0 || slices.Contains(k.words, jsonbytes.Text(raw)) {
 		return nil
 	}
 	return []Violation{{Kind: Word, Path: at, Allowed: k.words, Value: raw}}
@@ -192,10 +192,10 @@ func (g Grammar) tagged(raw jsontext.Value, t string, at Path) []Violation {
 		return g.object(raw, t, at)
 	}
 	field, tag, _ := strings.Cut(field, "/")
-	value := scan.Member(raw, field)
+	value := jsonbytes.Member(raw, field)
 	switch {
 	case value.Kind() == '"':
-		tag = scan.Text(value)
+		tag = jsonbytes.Text(value)
 	case value != nil:
 		return []Violation{{Kind: Type, Path: at.field(field), Want: "string", Value: value}}
 	case tag == "":

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	simulated "modelgateway/providers/simulator/openai"
 	"modelgateway/providers/simulator/reply"
@@ -57,7 +57,7 @@ func checkParameters(at string, t simulated.Tool) *wire.Failure {
 func (q *request) checkChoice() *wire.Failure {
 	if len(q.Tools) == 0 {
 		name := ""
-		if llm.Given(q.ToolChoice) && scan.Text(q.ToolChoice) != "none" {
+		if llm.Given(q.ToolChoice) && jsonbytes.Text(q.ToolChoice) != "none" {
 			name = "tool_choice"
 		}
 		if q.ParallelToolCalls != nil {

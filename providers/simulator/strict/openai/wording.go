@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"modelgateway/internal/scan"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/strict/grammar"
 	"modelgateway/providers/simulator/wire"
 )
@@ -33,7 +33,7 @@ func wording(v grammar.Violation) *wire.Failure {
 	if last := len(quoted) - 1; last > 0 {
 		list = strings.Join(quoted[:last], ", ") + ", and " + quoted[last]
 	}
-	return refuse(at, "invalid_value", "Invalid value: '%s'. Supported values are: %s.", scan.Text(v.Value), list)
+	return refuse(at, "invalid_value", "Invalid value: '%s'. Supported values are: %s.", jsonbytes.Text(v.Value), list)
 }
 
 func outOfRange(at string, v grammar.Violation) *wire.Failure {

@@ -1,4 +1,4 @@
-package scan
+package jsonbytes
 
 // Shape is what a JSON text consists of.
 type Shape struct {

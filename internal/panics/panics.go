@@ -1,6 +1,6 @@
-// Package fault describes panics for the log. The text of a panic may quote a prompt, so only texts that are known not to are
+// Package panics describes panics for the log. The text of a panic may quote a prompt, so only texts that are known not to are
 // shown.
-package fault
+package panics
 
 import (
 	"fmt"
