@@ -46,7 +46,8 @@ func (e *ChunkEncoder) Append(dst []byte, c *Chunk) ([]byte, error) {
 
 func (e *ChunkEncoder) render(c *Chunk) {
 	e.id, e.object, e.created, e.model, e.tier, e.fingerprint = c.ID, c.Object, c.Created, c.Model, c.ServiceTier, c.SystemFingerprint
-	e.head = jsonbytes.Writer(e.head[:0]).Object().Text("id", c.ID).Text("object", c.Object).Int("created", c.Created).Text("model", c.Model).
+	e.head = jsonbytes.Writer(e.head[:0]).Object().Text("id", c.ID).Text("object", c.Object).Int("created", c.Created).
+		Text("model", c.Model).
 		ListAt("choices")
 	tail := jsonbytes.Writer("]") // of the choices
 	if c.ServiceTier != "" {
