@@ -72,7 +72,8 @@ func (r *Request) share(body []byte) {
 		c.Choices = *r.N
 	}
 	if r.Thinking != nil {
-		c.Thinking = &llm.Thinking{Type: r.Thinking.Type, BudgetTokens: r.Thinking.BudgetTokens, Display: jsonbytes.Text(r.Thinking.Display)}
+		t := r.Thinking
+		c.Thinking = &llm.Thinking{Type: t.Type, BudgetTokens: t.BudgetTokens, Display: jsonbytes.Text(t.Display)}
 	}
 }
 

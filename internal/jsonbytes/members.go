@@ -216,12 +216,3 @@ func (f Fields) Of(name string) jsontext.Value {
 
 // Text is the value of a member that is a string, else empty.
 func (f Fields) Text(name string) string { return Text(f.Of(name)) }
-
-// Numbers are the places of names in their list.
-func Numbers[N ~int | ~uint8](names []string) map[string]N {
-	numbers := make(map[string]N, len(names))
-	for i, name := range names {
-		numbers[name] = N(i)
-	}
-	return numbers
-}
