@@ -158,8 +158,8 @@ func (r *Reader) Word() []byte {
 }
 
 // Object reads an object and yields the names of its members. The caller reads each one's
-// value before the next name, and leaves the loop after a failure only. null and, where the reader is not strict, other values have
-// no members.
+// value before the next name, and leaves the loop after a failure only. null has no members,
+// nor have other values where the reader is not strict.
 func (r *Reader) Object() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if r.Offset() == 0 {
@@ -180,8 +180,8 @@ func (r *Reader) Object() iter.Seq[[]byte] {
 }
 
 // List reads an array of at most limit elements and yields their indices. The caller reads
-// each element before the next, and leaves the loop after a failure only. null and, where the reader is not strict, other values have
-// no elements.
+// each element before the next, and leaves the loop after a failure only. null has no
+// elements, nor have other values where the reader is not strict.
 func (r *Reader) List(limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if !r.is('[', "an array") {
