@@ -164,8 +164,9 @@ func (b *builder) document(at place, m *mediaBlock) (_ []llm.Block, err *api.Err
 	return []llm.Block{m.block}, err
 }
 
-// documentContent is a document of blocks. One of texts only is one document; the images
-// of another stand between its texts.
+// documentContent returns the blocks of a document whose source is a list of blocks. Texts
+// only are one document; else the blocks stand between the texts <document> and </document>,
+// so that images keep their place.
 func (b *builder) documentContent(at place, m *mediaBlock) ([]llm.Block, *api.Error) {
 	content := jsonbytes.Member(m.source, "content")
 	if content.Kind() == jsontext.KindString {

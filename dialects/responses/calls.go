@@ -239,7 +239,7 @@ func (b *builder) answeredBy(name string, from jsonbytes.Fields) (id string, cal
 
 // addResult adds a result to the user's message behind its call.
 func (b *builder) addResult(call *openCall, block llm.Block) {
-	b.isLeft = false
+	b.lastOmitted = false
 	if call.message == b.side || b.side < 0 {
 		b.add(llm.RoleUser, block)
 		return

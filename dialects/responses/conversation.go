@@ -58,10 +58,10 @@ type builder struct {
 	hostedFirst string
 	hostedAt    string
 
-	left   place // of what was left out of the last item
-	isLeft bool
+	omittedAt   place // of what was left out of the last item
+	lastOmitted bool
 
-	awaited *api.Error // for the client's answer to a tool of OpenAI's, until the model has gone on from it
+	resultErr *api.Error // for the client's answer to a tool of OpenAI's, until the model has gone on from it
 }
 
 func (b *builder) build() *api.Error {
@@ -110,7 +110,8 @@ func (b *builder) instructions() *api.Error {
 	return nil
 }
 
-// input adds the items.
+// input adds the items of the request. It refuses a last item of which nothing is kept, and an
+// answer to a tool of OpenAI's from which the model has not gone on.
 func (b *builder) input() *api.Error {
 	value := b.request.members[memberInput]
 	switch value.Kind() {
@@ -124,11 +125,11 @@ func (b *builder) input() *api.Error {
 			}
 			i++
 		}
-		if i > 0 && b.isLeft && b.left.item == i-1 {
-			return unsupported(b.left.path()+".type", "nothing of the last item would be left without this: it needs a model of OpenAI")
+		if i > 0 && b.lastOmitted && b.omittedAt.item == i-1 {
+			return unsupported(b.omittedAt.path()+".type", "nothing of the last item would be left without this: it needs a model of OpenAI")
 		}
-		if b.awaited != nil {
-			return b.awaited
+		if b.resultErr != nil {
+			return b.resultErr
 		}
 	default:
 		if llm.Given(value) {
@@ -155,7 +156,7 @@ func (b *builder) add(role llm.Role, block llm.Block) {
 		return
 	}
 	if role == llm.RoleAssistant {
-		b.awaited = nil
+		b.resultErr = nil
 	}
 	if b.side < 0 || b.made.Messages[b.side].Role != role {
 		b.side = len(b.made.Messages)

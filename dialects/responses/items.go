@@ -61,12 +61,12 @@ func (b *builder) item(i int, value jsontext.Value) *api.Error {
 			return err
 		}
 		b.ignored.Put(at.path() + ".type") // it is history, as the call is, where the model has gone on from it
-		b.awaited = err
+		b.resultErr = err
 	case hostedItem:
 		b.ignored.Put(at.path() + ".type")
 	case unknownItem:
 		b.ignored.Put(at.path() + ".type")
-		b.left, b.isLeft = at, true
+		b.omittedAt, b.lastOmitted = at, true
 	}
 	return nil
 }
@@ -102,13 +102,13 @@ func (b *builder) message(at place, from jsonbytes.Fields) *api.Error {
 		}
 		return api.Missing(at.path() + ".content")
 	}
-	left, isLeft := b.left, b.isLeft
+	omittedAt, lastOmitted := b.omittedAt, b.lastOmitted
 	blocks, err := b.parts(at, contentList, content)
 	if err != nil {
 		return err
 	}
 	if role == llm.RoleInstructions { // the model answers the turn before, not what may only add to its instructions
-		b.left, b.isLeft = left, isLeft
+		b.omittedAt, b.lastOmitted = omittedAt, lastOmitted
 	}
 	for i := range blocks {
 		block := &blocks[i]
@@ -128,7 +128,7 @@ func (b *builder) addAll(role llm.Role, blocks []llm.Block) {
 	if len(blocks) == 0 {
 		return
 	}
-	b.isLeft = false
+	b.lastOmitted = false
 	b.add(role, blocks[0])
 	m := &b.made.Messages[len(b.made.Messages)-1]
 	if role != llm.RoleInstructions {

@@ -51,7 +51,7 @@ func (b *builder) part(at place, from jsonbytes.Fields) (block llm.Block, ok boo
 		return block, false, api.Missing(at.path() + ".type")
 	default:
 		b.ignored.Put("input[]." + at.list + "[].type")
-		b.left, b.isLeft = at, true
+		b.omittedAt, b.lastOmitted = at, true
 		return block, false, nil
 	}
 	for _, f := range from {

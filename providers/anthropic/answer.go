@@ -110,6 +110,7 @@ func (a *answer) apply(e *event) bool {
 	return true
 }
 
+// startBlock begins a block of the answer. It is false when the client has left.
 func (a *answer) startBlock(index int, b *answerBlock) bool {
 	if !a.stopBlock(index) { // one that never stopped, of an answer begun anew
 		return false

@@ -124,7 +124,7 @@ func (a *Service) registerInvited(ctx context.Context, r Registration, hash stri
 			if !a.adoptable(u) {
 				return nil, models.ErrTaken
 			}
-			row, err := a.proven(t, u, r.RequestID)
+			row, err := a.markProven(t, u, r.RequestID)
 			u.Name, u.PasswordHash, u.Generation = r.Name, hash, u.Generation+1
 			return row, err
 		}

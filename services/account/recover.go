@@ -117,7 +117,7 @@ func (a *Service) setPassword(ctx context.Context, purpose models.Purpose, r Pas
 		if u.DisabledAt != 0 || u.Email != t.Email {
 			return nil, invalidToken(purpose)
 		}
-		row, err := a.proven(t, u, r.Request)
+		row, err := a.markProven(t, u, r.Request)
 		u.PasswordHash, u.Generation = hash, u.Generation+1
 		if err == nil && !t.TakesOver && len(linked) > 0 {
 			t.Unlinks = true
@@ -146,10 +146,10 @@ func (a *Service) identitiesOf(ctx context.Context, purpose models.Purpose, r Pa
 	return linked, nil
 }
 
-// proven marks the address of a token's user as verified if the token proves it. Where the gateway
+// markProven marks the address of a token's user as verified if the token proves it. Where the gateway
 // sends mail, the first proof takes the account over from those who know its password, with a row of
 // the audit. Without mail nobody's address is proven by a link alone: it was handed over.
-func (a *Service) proven(t *models.OneTimeToken, u *models.User, from string) (*models.Audit, error) {
+func (a *Service) markProven(t *models.OneTimeToken, u *models.User, from string) (*models.Audit, error) {
 	if !t.ProvesEmail || t.Email != u.Email || u.VerifiedAt != 0 {
 		return nil, nil
 	}

@@ -185,8 +185,8 @@ func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, audio bool)
 	return nil
 }
 
-// checkMembers refuses members that the gateway does not know, of a call whose models or
-// cost are limited: a compatible server may take them for another model, or for more.
+// checkMembers refuses a member that is unknown, or that may choose another model or a higher
+// cost, of a call whose models or cost are limited: a compatible server may obey it.
 func (c *Call) checkMembers() error {
 	limited := c.input.Caller.Levels.LimitedToModels()
 	if !c.plan.Paid && limited == nil {
