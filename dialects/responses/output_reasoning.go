@@ -127,14 +127,14 @@ func (it *items) closeThought() {
 		}
 	}
 	it.finish(func(w jsonbytes.Writer) jsonbytes.Writer {
-		return w.List("summary", summary).TextOrNull("encrypted_content", it.thought.sealed())
+		return w.List("summary", summary).TextOrNull("encrypted_content", it.thought.seal())
 	})
 }
 
-// sealed is what brings the thought back, with its text: clients edit summaries or lose
+// seal makes what brings the thought back, with its text: clients edit summaries or lose
 // them. It is empty for a thought that no provider takes back: one whose provider is not
 // known, or one of Anthropic's without its signature.
-func (r *reasoning) sealed() string {
+func (r *reasoning) seal() string {
 	t := r.thought
 	returns := t.Signature != "" || t.Data != "" || t.Format != "" && !t.Format.SignsThoughts() && len(r.text) > 0
 	if !r.known || !returns {

@@ -148,7 +148,7 @@ func (t *translator) call(choice int, d *chat.ToolCallDelta) bool {
 		state.calls = append(state.calls, newCall(d))
 	}
 	c := &state.calls[d.Index]
-	name, input := said(d)
+	name, input := addedBy(d)
 	if c.begun {
 		return t.out.Input(choice, c.at, input)
 	}
@@ -167,8 +167,8 @@ func newCall(d *chat.ToolCallDelta) translatedCall {
 	return c
 }
 
-// said is what a fragment adds to a call: its name, and a piece of its input.
-func said(d *chat.ToolCallDelta) (name, input string) {
+// addedBy is what a fragment adds to a call: its name, and a piece of its input.
+func addedBy(d *chat.ToolCallDelta) (name, input string) {
 	if d.Function != nil {
 		return d.Function.Name, d.Function.Arguments
 	}

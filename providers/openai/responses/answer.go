@@ -64,8 +64,8 @@ func tierOf(r *response) string {
 	return r.ServiceTier
 }
 
-// whole reads a whole answer.
-func (x *respondingExchange) whole(text []byte) (llm.Stream, error) {
+// readWhole reads a whole answer.
+func (x *respondingExchange) readWhole(text []byte) (llm.Stream, error) {
 	client := x.api.client
 	var r response
 	if err := json.Unmarshal(text, &r, wire.Lenient); err != nil {

@@ -25,8 +25,8 @@ type answered struct {
 	tools    int64 // other uses of hosted tools that have a fee
 }
 
-// whole reads the text of a response. It is false for a text that is no JSON object.
-func (a *answered) whole(text []byte) bool {
+// readWhole reads the text of a response. It is false for a text that is no JSON object.
+func (a *answered) readWhole(text []byte) bool {
 	var c jsonbytes.Cursor
 	c.Reset(text)
 	if a.members(c.Members()); c.Done() {

@@ -48,7 +48,7 @@ func (x *respondingExchange) Open(ctx context.Context, key string) (llm.Stream, 
 		if err != nil {
 			return nil, notFound(err)
 		}
-		return x.whole(text)
+		return x.readWhole(text)
 	}
 	events, err := client.Events(ctx, key, createPath, x.body)
 	if err != nil {
@@ -59,7 +59,7 @@ func (x *respondingExchange) Open(ctx context.Context, key string) (llm.Stream, 
 		if err != nil {
 			return nil, client.Broken(ctx, err)
 		}
-		return x.whole(text)
+		return x.readWhole(text)
 	}
 	return x.events(ctx, events)
 }

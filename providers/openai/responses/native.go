@@ -66,19 +66,19 @@ func (n *nativeExchange) Open(ctx context.Context, key string) (llm.Stream, erro
 	if !n.request.Stream {
 		text, err := n.client.Post(ctx, key, n.path, n.body...)
 		if err != nil {
-			return nil, n.told(err)
+			return nil, n.errorForClient(err)
 		}
 		return n.answer(text, key)
 	}
 	events, err := n.client.Events(ctx, key, n.path, n.body...)
 	if err != nil {
-		return nil, n.told(err)
+		return nil, n.errorForClient(err)
 	}
 	return n.events(ctx, events, key)
 }
 
-// told is an error of the upstream without the id that the request goes on from.
-func (n *nativeExchange) told(err error) error {
+// errorForClient is an error of the upstream without the id that the request goes on from.
+func (n *nativeExchange) errorForClient(err error) error {
 	var names renames
 	names.add(n.kept, n.asKept)
 	return names.inError(err)

@@ -19,7 +19,7 @@ var errNotResponse = errors.New("the answer is no response")
 // client knows.
 func (n *nativeExchange) answer(text []byte, key string) (llm.Stream, error) {
 	var a answered
-	if !a.whole(text) {
+	if !a.readWhole(text) {
 		return nil, n.client.Malformed(errNotResponse)
 	}
 	p := wire.ProblemOf(a.problem)

@@ -212,7 +212,7 @@ func meaningOfRecording(t *testing.T, status int, body string, streamed bool) st
 		}
 	default:
 		var stream llm.Stream
-		if stream, err = x.whole([]byte(body)); err == nil {
+		if stream, err = x.readWhole([]byte(body)); err == nil {
 			answer, err = llm.Collect(stream)
 		}
 	}
@@ -233,7 +233,7 @@ func sameAsCompleted(t *testing.T, x *respondingExchange, pieces *llm.Answer, bo
 	if err := json.Unmarshal([]byte(strings.TrimSpace(body[at+len("data: "):])), &last); err != nil {
 		t.Fatal(err)
 	}
-	stream, err := x.whole(last.Response)
+	stream, err := x.readWhole(last.Response)
 	if err != nil {
 		t.Fatal(err)
 	}

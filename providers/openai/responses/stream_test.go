@@ -224,7 +224,7 @@ func TestWholeResponsesThatAreNone(t *testing.T) {
 		`[]`:                                          0,
 		`{"status":"completed","output":[{"type":1}]`: 0,
 	} {
-		_, err := respondingTo(t, "").whole([]byte(body))
+		_, err := respondingTo(t, "").readWhole([]byte(body))
 		if r, ok := errors.AsType[*providers.Refusal](err); !ok || r.Status != status {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -317,7 +317,7 @@ func TestResponsesAreCutAtStopSequences(t *testing.T) {
 		}
 		x := respondingTo(t, `,"stream":true,"stop":[`+strings.TrimPrefix(stops, ",")+`]`)
 		want := "(" + tt.text + ")"
-		whole, err := x.whole([]byte(`{"id":"resp_1","status":"completed","output":[` + messageItem(said) + `,` + messageItem("behind") + `],"usage":{"input_tokens":1}}`))
+		whole, err := x.readWhole([]byte(`{"id":"resp_1","status":"completed","output":[` + messageItem(said) + `,` + messageItem("behind") + `],"usage":{"input_tokens":1}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
