@@ -36,7 +36,7 @@ func TestOnlyTextsWithoutDataAreShown(t *testing.T) {
 		if text != tt.want || strings.Contains(stack, "the prompt") {
 			t.Errorf("%s: %q, want %q; the stack: %s", name, text, tt.want, stack)
 		}
-		if !strings.Contains(stack, "fault_test.go") {
+		if !strings.Contains(stack, "panics_test.go") {
 			t.Errorf("%s: the stack: %s", name, stack)
 		}
 	}
@@ -54,7 +54,7 @@ func moved(f func()) *Moved {
 
 func TestTheStackOfAnotherGoroutineIsKept(t *testing.T) {
 	_, stack := raised(func() { panic(moved(func() { index(4) })) })
-	if !strings.Contains(stack, "fault.index(") || strings.Index(stack, "fault.index(") > strings.Index(stack, "fault.raised(") {
+	if !strings.Contains(stack, "panics.index(") || strings.Index(stack, "panics.index(") > strings.Index(stack, "panics.raised(") {
 		t.Errorf("%s", stack)
 	}
 }

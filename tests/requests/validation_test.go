@@ -2,13 +2,11 @@ package requests
 
 import (
 	"encoding/json"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"modelgateway/dialects/chat"
 	"modelgateway/providers/providertest"
 	"modelgateway/tests/gatewaytest"
 )
@@ -74,14 +72,12 @@ func TestNullMeansAbsentInEveryField(t *testing.T) {
 	t.Parallel()
 	u := providertest.Serve(t)
 	p := startWithAllProviders(t, u)
-	fields := func(of reflect.Type) (names []string) {
-		for i := range of.NumField() {
-			if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
-				names = append(names, name)
-			}
-		}
-		return names
-	}
+	request := strings.Fields(`model messages max_tokens max_completion_tokens temperature top_p top_k frequency_penalty presence_penalty stop
+		n seed logit_bias logprobs top_logprobs stream stream_options tools tool_choice parallel_tool_calls functions function_call
+		response_format reasoning_effort thinking cache_control user safety_identifier metadata service_tier modalities audio
+		web_search_options prediction store`)
+	message := strings.Fields(`role content name tool_calls tool_call_id function_call refusal audio cache_control reasoning_content
+		reasoning_details images annotations`)
 	needed := map[string]bool{"model": true, "messages": true, "role": true, "content": true}
 	try := func(f gatewaytest.Provider, name, param, body string) {
 		u.Play(gatewaytest.JSON(200, f.Answer("a")))
@@ -95,10 +91,6 @@ func TestNullMeansAbsentInEveryField(t *testing.T) {
 		if e := a.APIError(t); a.Status != 400 || e.Code != "missing_field" || e.Param == nil || *e.Param != param {
 			t.Errorf("%s, %s: %d %s", f.Name, param, a.Status, a.Body)
 		}
-	}
-	request, message := fields(reflect.TypeFor[chat.Request]()), fields(reflect.TypeFor[chat.Message]())
-	if len(request) < 30 || len(message) < 8 {
-		t.Fatalf("the fields are not found: %v, %v", request, message)
 	}
 	for _, f := range gatewaytest.Providers() {
 		for _, name := range request {
