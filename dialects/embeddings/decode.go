@@ -62,7 +62,7 @@ func (r *Request) text(m member) (string, error) {
 
 // read reads the body once: it finds the members, and counts the inputs and their tokens.
 func (r *Request) read(text []byte) error {
-	in := body.NewReader(nil, text)
+	in := body.NewReader(r.memory, text)
 	for name := range in.Object() {
 		m, start := memberOf(name), in.Start()
 		if m == memberInput {
@@ -74,6 +74,7 @@ func (r *Request) read(text []byte) error {
 			r.members[m] = in.Since(start)
 		}
 	}
+	in.Values = 0 // tokens and texts stay in the body
 	return in.Close()
 }
 
