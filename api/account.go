@@ -140,7 +140,7 @@ type Token struct {
 	ExpiresAt int64  `json:"expires_at"` // Unix seconds
 }
 
-// ObjectSession and ObjectLoginMethods are the objects of Session and LoginMethods.
+// ObjectSession and ObjectLoginMethods are the objects of Session, also of AgentSession, and LoginMethods.
 const (
 	ObjectSession      = "session"
 	ObjectLoginMethods = "login_methods"

@@ -96,6 +96,11 @@ type UserChange struct {
 	KeyLimits
 }
 
+// Erasure is the body of POST /admin/users/{user_id}/erase, which may be left out.
+type Erasure struct {
+	Delete bool `json:"delete"` // deletes a user who is still there first
+}
+
 // AdminNewKey is the body of POST /admin/keys: UserID, TeamID or both are named.
 type AdminNewKey struct {
 	NewKey

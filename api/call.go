@@ -2,15 +2,6 @@ package api
 
 import "net/http"
 
-// CallList is the answer of GET /v1/calls and its like.
-type CallList struct {
-	Object  string `json:"object"` // list
-	Data    []Call `json:"data"`   // the newest first
-	HasMore bool   `json:"has_more"`
-
-	NextAfter Maybe `json:"next_after"` // from which older calls follow
-}
-
 // Call is a call in the ledger. Times are in milliseconds, with microseconds behind the point.
 type Call struct {
 	ID        string `json:"id"`
@@ -19,11 +10,14 @@ type Call struct {
 	BeganAtMS int64  `json:"began_at_ms"` // Unix time
 
 	UserID    Maybe `json:"user_id"`
-	UserEmail Maybe `json:"user_email"` // null for a deleted user
-	KeyID     Maybe `json:"key_id"`
-	KeyName   Maybe `json:"key_name"`
-	TeamID    Maybe `json:"team_id"`
-	TeamName  Maybe `json:"team_name"` // null for a deleted team
+	UserEmail Maybe `json:"user_email"` // of a deleted user: the last one for administrators, else null
+
+	UserDeletedAt *int64 `json:"user_deleted_at"` // Unix seconds, where user_email is of a deleted user; null for others
+
+	KeyID    Maybe `json:"key_id"`
+	KeyName  Maybe `json:"key_name"`
+	TeamID   Maybe `json:"team_id"`
+	TeamName Maybe `json:"team_name"` // null for a deleted team
 
 	Dialect     Maybe  `json:"dialect"` // null for calls of former releases
 	Model       string `json:"model"`   // as requested
@@ -43,6 +37,15 @@ type Call struct {
 	Estimated        bool  `json:"estimated"`
 	Priced           bool  `json:"priced"`
 	CostUSD          USD   `json:"cost_usd"`
+	OtherAmounts     `json:",inline"`
+
+	Project       Maybe `json:"project,omitzero"`         // as the client names it
+	Session       Maybe `json:"session,omitzero"`         // the same
+	SessionID     Maybe `json:"session_id,omitzero"`      // of GET /v1/sessions/{id}
+	AgentID       Maybe `json:"agent_id,omitzero"`        // the same: of the agent inside of the session
+	ParentAgentID Maybe `json:"parent_agent_id,omitzero"` // the same: of the agent that started it
+	Agent         Maybe `json:"agent,omitzero"`           // the program that called, such as claude-code
+	Account       Maybe `json:"account,omitzero"`         // of the provider, where it has several
 
 	FirstTokenMS *float64 `json:"first_token_ms"` // null when nothing was sent
 	DurationMS   float64  `json:"duration_ms"`
@@ -58,7 +61,8 @@ type CallDetail struct {
 	IgnoredParameters []string      `json:"ignored_parameters"`
 	UserAgent         Maybe         `json:"user_agent"`
 	Costs             []CallCost    `json:"costs"`
-	Content           string        `json:"content"` // one of the Content constants
+	ProviderMessage   Maybe         `json:"provider_message"` // of a call that failed; its account's for administrators alone
+	Content           string        `json:"content"`          // one of the Content constants
 }
 
 // What is kept of the content of a call.
@@ -85,9 +89,32 @@ type CallAttempt struct {
 type CallCost struct {
 	What          string `json:"what"`
 	Amount        int64  `json:"amount"`
-	Unit          string `json:"unit"` // token or search
+	Unit          string `json:"unit"` // such as token or image
 	USDPerMillion USD    `json:"usd_per_million"`
 	CostUSD       USD    `json:"cost_usd"`
+}
+
+// Refusal is a call with a known key that the gateway refused.
+type Refusal struct {
+	ID        string `json:"id"`
+	Object    string `json:"object"` // refusal
+	RequestID string `json:"request_id"`
+	AtMS      int64  `json:"at_ms"` // Unix time
+
+	UserID    Maybe `json:"user_id"`
+	UserEmail Maybe `json:"user_email"` // as of a call
+
+	UserDeletedAt *int64 `json:"user_deleted_at"` // likewise
+
+	KeyID    string `json:"key_id"`
+	KeyName  Maybe  `json:"key_name"`
+	TeamID   Maybe  `json:"team_id"`
+	TeamName Maybe  `json:"team_name"`
+
+	Status  int    `json:"status"`
+	Reason  string `json:"reason"` // the code of the error
+	Model   Maybe  `json:"model"`  // as requested; null where it was refused before the request was read
+	Message string `json:"message"`
 }
 
 // ObjectCall is the object of a Call.

@@ -101,14 +101,18 @@ type Key struct {
 	CreatedAt  int64  `json:"created_at"`       // Unix seconds
 	LastUsedAt *int64 `json:"last_used_at"`     // Unix seconds, null when never
 	Limits
-	LimitedBy   *string    `json:"limited_by"`           // admin, manager, or nil: the owner may change the limits
-	PreviousEnd *int64     `json:"previous_expires_at"`  // Unix seconds, of the secret before the last rotation; null when it is over
-	TeamID      Maybe      `json:"team_id"`              // null for a key in no team
-	TeamName    Maybe      `json:"team_name"`            // null for a key in no team
-	RevokedAt   *int64     `json:"revoked_at"`           // Unix seconds, null when it is not
-	Calls       []int64    `json:"daily_calls,omitzero"` // of the last days (UTC), the oldest first; absent where not asked for
-	Spend       USD        `json:"spend_usd"`            // since ever
-	BudgetState *KeyBudget `json:"budget"`               // null without a budget
+	LimitedBy   *string `json:"limited_by"`           // admin, manager, or nil: the owner may change the limits
+	PreviousEnd *int64  `json:"previous_expires_at"`  // Unix seconds, of the secret before the last rotation; null when it is over
+	TeamID      Maybe   `json:"team_id"`              // null for a key in no team
+	TeamName    Maybe   `json:"team_name"`            // null for a key in no team
+	RevokedAt   *int64  `json:"revoked_at"`           // Unix seconds, null when it is not
+	Calls       []int64 `json:"daily_calls,omitzero"` // of the last days (UTC), the oldest first; absent where not asked for
+	Spend       USD     `json:"spend_usd"`            // since ever
+
+	// Refused are the calls of today (UTC) that the gateway refused, by the code of the error; absent where not asked for.
+	Refused map[string]int64 `json:"refused_today,omitzero"`
+
+	BudgetState *KeyBudget `json:"budget"` // null without a budget
 }
 
 // KeyBudget is how a key's budget stands in its window.
@@ -128,6 +132,14 @@ type GatewayBudget struct {
 	Remaining *USD   `json:"remaining_usd"` // null without a budget
 	BeganAt   *int64 `json:"began_at"`      // Unix seconds, null for a window that does not end
 	ResetsAt  *int64 `json:"resets_at"`     // likewise
+}
+
+// AccountBudget is an entry of GET /admin/budgets.
+type AccountBudget struct {
+	Kind string `json:"kind"` // key, team or user
+	ID   string `json:"id"`
+	Name string `json:"name"` // of a user the e-mail address
+	GatewayBudget
 }
 
 // KeyDefaults are the limits of a new key whose creation names none.

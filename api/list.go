@@ -13,6 +13,14 @@ type Page[T any] struct {
 	HasMore bool   `json:"has_more"`
 }
 
+// CursorPage is a part of a list in which others may follow a row that is not in it.
+type CursorPage[T any] struct {
+	Object    string `json:"object"` // list
+	Data      []T    `json:"data"`   // the newest first
+	HasMore   bool   `json:"has_more"`
+	NextAfter Maybe  `json:"next_after"` // from which older ones follow
+}
+
 // ShowList returns rows as a list.
 func ShowList[Row, T any](rows []Row, show func(*Row) T) List[T] {
 	list := List[T]{Object: ObjectList, Data: make([]T, len(rows))}

@@ -1,6 +1,10 @@
 package api
 
-import "modelgateway/llm"
+import (
+	"github.com/go-json-experiment/json"
+
+	"modelgateway/llm"
+)
 
 // The values of an object field.
 const (
@@ -30,8 +34,9 @@ type Model struct {
 	Parent     *string  `json:"parent"`
 
 	Kind            llm.Kind `json:"kind"`
-	Available       bool     `json:"available"` // its provider is configured and serves its kind
-	State           string   `json:"state"`     // active, deprecated or retired
+	Available       bool     `json:"available"`              // its provider is configured and serves its kind
+	State           string   `json:"state"`                  // active, deprecated or retired
+	ReleaseDate     string   `json:"release_date,omitempty"` // empty: it is unknown
 	ShutdownDate    string   `json:"shutdown_date,omitempty"`
 	Successor       string   `json:"successor,omitempty"`
 	ContextWindow   int64    `json:"context_window,omitzero"`
@@ -42,6 +47,10 @@ type Model struct {
 	Input  []string    `json:"input_modalities,omitempty"`
 	Output []string    `json:"output_modalities,omitempty"`
 	Price  *ModelPrice `json:"price_usd_per_million_tokens,omitempty"` // nil: it is unknown
+
+	Tools      *bool `json:"tools,omitzero"` // this and the others nil: it is unknown
+	Structured *bool `json:"structured_output,omitzero"`
+	Reasoning  *bool `json:"reasoning,omitzero"`
 
 	NextPrice      *ModelNextPrice `json:"next_price,omitempty"`     // nil: none is known
 	Aliases        []string        `json:"aliases,omitempty"`        // other names, those with a * left out
@@ -65,10 +74,11 @@ type ModelDimensions struct {
 }
 
 // ModelPrice is a price in US dollars for a million tokens. A member that is missing
-// costs as much as input.
+// costs as much as input, and reasoning as output.
 type ModelPrice struct {
 	Input          USD         `json:"input"`
 	Output         USD         `json:"output"`
+	Reasoning      USD         `json:"reasoning,omitzero"`
 	CacheRead      USD         `json:"cache_read,omitzero"`
 	CacheWrite     USD         `json:"cache_write,omitzero"`
 	CacheWriteHour USD         `json:"cache_write_1h,omitzero"`
@@ -78,7 +88,7 @@ type ModelPrice struct {
 	Above          *ModelPrice `json:"above,omitempty"`
 
 	Multipliers ModelMultipliers `json:"multipliers,omitzero"`
-	Fees        ModelFees        `json:"fees,omitzero"`
+	Fees        ModelFees        `json:"fees,omitempty"`
 }
 
 // ModelMultipliers are how many times a price ways of serving a call cost: numbers, and
@@ -91,9 +101,11 @@ type ModelMultipliers struct {
 	US       USD `json:"geo.us,omitzero"`
 }
 
-// ModelFees are in US dollars for one. One that is missing is not known.
-type ModelFees struct {
-	WebSearch    USD `json:"web_search_request,omitzero"`
-	SearchPrompt USD `json:"web_search_prompt,omitzero"` // a call with searches, however many
-	FileSearch   USD `json:"file_search_request,omitzero"`
+// ModelFees are in US dollars for one, by names such as web_search_request and image. One that is
+// missing is not known. They may be finer than a micro-dollar.
+type ModelFees map[string]float64
+
+// MarshalJSON writes the fees in the order of their names.
+func (f ModelFees) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]float64(f), json.Deterministic(true))
 }

@@ -11,6 +11,10 @@ type UsageList struct {
 	Data    []UsageRow  `json:"data"`
 	Total   UsageTotals `json:"total"`
 
+	// Refused counts the calls with keys that the gateway refused, by the code of the error. They are in
+	// no sum. It is absent where the usage is narrowed by more than users, keys and teams.
+	Refused map[string]int64 `json:"refused,omitzero"`
+
 	TimeZone string `json:"time_zone,omitzero"` // of days; this and the others only where one of them is asked for
 	Step     string `json:"step,omitzero"`
 
@@ -76,6 +80,7 @@ type PreviousSeries struct {
 // UsageRow is the sum of one group.
 type UsageRow struct {
 	UsageNames  `json:",inline"`
+	Keys        *int64 `json:"keys,omitzero"` // that called; only of groups by model alone
 	UsageTotals `json:",inline"`
 }
 
@@ -83,17 +88,22 @@ type UsageRow struct {
 type UsageNames struct {
 	Day       string `json:"day,omitzero"`
 	UserID    *Maybe `json:"user_id,omitzero"`
-	UserEmail string `json:"user_email,omitzero"` // absent for a deleted user
-	KeyID     *Maybe `json:"key_id,omitzero"`
-	KeyName   string `json:"key_name,omitzero"`
-	TeamID    *Maybe `json:"team_id,omitzero"`
-	TeamName  string `json:"team_name,omitzero"` // absent for a deleted team
-	Model     string `json:"model,omitzero"`
-	Provider  *Maybe `json:"provider,omitzero"`
+	UserEmail string `json:"user_email,omitzero"` // of a deleted user: the last one for administrators, else absent
+
+	UserDeletedAt int64 `json:"user_deleted_at,omitzero"` // Unix seconds, where user_email is of a deleted user
+
+	KeyID    *Maybe `json:"key_id,omitzero"`
+	KeyName  string `json:"key_name,omitzero"`
+	TeamID   *Maybe `json:"team_id,omitzero"`
+	TeamName string `json:"team_name,omitzero"` // absent for a deleted team
+	Model    string `json:"model,omitzero"`
+	Provider *Maybe `json:"provider,omitzero"`
+	Agent    *Maybe `json:"agent,omitzero"` // the program that called, such as claude-code
+	Project  *Maybe `json:"project,omitzero"`
 }
 
-// UsageTotals are the sums of calls.
-type UsageTotals struct {
+// UsageSums are the sums of calls.
+type UsageSums struct {
 	Calls            int64 `json:"calls"`
 	Failed           int64 `json:"failed"`
 	Estimated        int64 `json:"estimated"`
@@ -105,11 +115,27 @@ type UsageTotals struct {
 	ReasoningTokens  int64 `json:"reasoning_tokens"`
 	TotalTokens      int64 `json:"total_tokens"` // input and output
 	CostUSD          USD   `json:"cost_usd"`
+	OtherAmounts     `json:",inline"`
+}
+
+// UsageTotals are the sums of calls in a report.
+type UsageTotals struct {
+	UsageSums `json:",inline"`
 
 	// Only in answers with a series or a previous period.
 	FirstToken *Percentiles `json:"first_token_ms,omitzero"`
 	Duration   *Percentiles `json:"duration_ms,omitzero"`
 	Errors     []ErrorCount `json:"errors,omitzero"` // only of totals
+}
+
+// OtherAmounts are what few calls are paid in. Those that are 0 are absent.
+type OtherAmounts struct {
+	CacheWriteHourTokens int64 `json:"cache_write_1h_tokens,omitzero"` // of cache_write_tokens: kept for an hour
+	Searches             int64 `json:"searches,omitzero"`
+	Requests             int64 `json:"requests,omitzero"` // that the provider charges beside their tokens
+	Images               int64 `json:"images,omitzero"`
+	Seconds              int64 `json:"seconds,omitzero"`
+	Characters           int64 `json:"characters,omitzero"`
 }
 
 // ErrorCount counts the failed calls of one kind.

@@ -38,7 +38,7 @@ func (g *gateway) accounts(cfg config.Config, of *derived, opts *router.Options)
 	g.tokens = tokens
 	g.keys = auth.NewKeys(auth.KeyOptions{
 		Verified: !cfg.SMTP.URL.IsZero(), Store: g.store, Redis: g.cache, Log: g.log, Now: time.Now, Revisions: g.revisions,
-		ModelExists: g.modelExists,
+		CheckModel: g.checkModel,
 		Defaults: auth.KeyDefaults{
 			Limits: of.keyLimits, Expiry: time.Duration(cfg.Spend.Keys.ExpiryDays) * 24 * time.Hour,
 		},

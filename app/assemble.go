@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"modelgateway/api"
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/controllers"
 	"modelgateway/models"
@@ -31,6 +32,7 @@ import (
 	"modelgateway/services/mail"
 	"modelgateway/services/metrics"
 	"modelgateway/services/operations"
+	"modelgateway/services/origin"
 	"modelgateway/services/pool"
 	"modelgateway/services/prompts"
 	"modelgateway/services/ratelimit"
@@ -58,9 +60,10 @@ type gateway struct {
 	prompts        *prompts.Log
 	administration *admin.Service
 	ledger         *ledger.Writer
+	refusals       *ledger.Refusals
 	budgets        *budget.Service
 	budgetWatch    *budget.Watch
-	alerts         *alert.Alerts // nil: ALERT_WEBHOOK_URL is not set
+	alerts         *alert.Alerts
 	quotas         *ratelimit.Quotas
 	concurrency    *inflight.Limiter
 	tracer         *tracing.Tracer // nil: off
@@ -71,7 +74,8 @@ type gateway struct {
 	started        *warner // the warnings of the start
 
 	settings atomic.Pointer[config.Config]
-	address  atomic.Pointer[net.Addr] // where the gateway listens; nil: not yet
+	catalog  atomic.Pointer[catalog.Catalog] // of the newest generation
+	address  atomic.Pointer[net.Addr]        // where the gateway listens; nil: not yet
 }
 
 // prepare reads what follows from the settings, and opens what the parts need. The caller
@@ -107,7 +111,8 @@ func (g *gateway) assemble(cfg config.Config, of *derived) error {
 	page := sync.OnceValues(func() (*web.File, error) { return web.Docs(cfg.PublicURL) })
 	opts := router.Options{
 		Generate: controllers.Generate{
-			Service: calls, Conversations: g.kept, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes,
+			Service: calls, Conversations: g.kept, Origins: origin.New(g.store, g.log, time.Now),
+			Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes,
 			Strict: cfg.StrictParams, KeepAlive: cfg.StreamKeepalive, Now: time.Now,
 		},
 		Count:     controllers.Count{Service: calls, Conversations: g.kept, Concurrency: g.concurrency, MaxBytes: cfg.MaxRequestBytes},
@@ -118,7 +123,7 @@ func (g *gateway) assemble(cfg config.Config, of *derived) error {
 		Console:   &controllers.Console{Files: new(web.Files), Version: Version()},
 		Cookies:   cookies(cfg),
 		Metrics:   &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
-		Counted:   g.metrics, Tracer: g.tracer,
+		Counted:   g.metrics, Tracer: g.tracer, Refused: g.refusals.Add,
 		Log: g.log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Hosts: hosts(cfg), Origins: cfg.CORSAllowedOrigins,
 	}
 	if err := g.accounts(cfg, of, &opts); err != nil {
@@ -126,12 +131,14 @@ func (g *gateway) assemble(cfg config.Config, of *derived) error {
 	}
 	g.administration = admin.New(admin.Options{Store: g.store, Keys: g.keys, Accounts: g.users, Emails: of.admins, Now: time.Now})
 	opts.Admin = &controllers.Admin{Service: g.administration}
-	opts.Operations = &controllers.Operations{Providers: &operations.Providers{
+	opts.Operations = &controllers.Operations{Admin: g.administration, Alerts: g.alerts, Providers: &operations.Providers{
+		Lister: g.lister,
 		Router: calls.Router, Metrics: g.metrics, Simulated: cfg.Simulator, Replica: g.budgets.Replica(), Started: g.health.Started,
 	}, Settings: &operations.Settings{
 		Config: g.settings.Load, Known: all.Settings(), Warnings: g.warningsNow, Version: Version(), Started: g.health.Started,
 	}, Budget: &operations.Budget{
 		Store: g.store, Limit: cfg.Spend.MaxBudget, Window: models.Window(cfg.Spend.BudgetWindow), Now: time.Now,
+		Spent: g.budgetWatch.Greatest,
 	}}
 	opts.Session = &controllers.Session{
 		Accounts: g.users, Admin: g.administration, Tokens: g.tokens, Cookies: opts.Cookies,

@@ -63,5 +63,5 @@ func bodyLimit(cfg config.Config) int64 {
 	return max(bytes, cfg.MaxRequestBytes+cfg.MaxRequestBytes/16)
 }
 
-// modelExists reports whether a list of models may have an entry.
-func (g *gateway) modelExists(model string) bool { return g.models().Matches(model) }
+// checkModel checks an entry of a list of models.
+func (g *gateway) checkModel(model string) error { return g.models().Check(model) }

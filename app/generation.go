@@ -38,6 +38,7 @@ func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *
 			next.listers[p.Name] = registry.Listing{Models: can.Models, Key: p.Keys[0].Reveal()}
 		}
 	}
+	g.catalog.Store(of.catalog)
 	models := registry.New(of.catalog, upstreams.Serves, time.Now)
 	models.Status = func(provider string) string {
 		if u := upstreams[provider]; u != nil {

@@ -23,7 +23,7 @@ The gateway runs, with simulated providers. Open the console in a browser{first}
 In another terminal:
 
   curl -s {url}/v1/chat/completions -H 'Content-Type: application/json' \
-    -d '{"model": "claude-haiku-4-5-20251001", "messages": [{"role": "user", "content": "Hello"}]}'
+    -d '{"model": "claude-haiku-4-5", "messages": [{"role": "user", "content": "Hello"}]}'
 
 With Claude Code:
 

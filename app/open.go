@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/models"
 	"modelgateway/providers/all"
@@ -83,12 +84,12 @@ func (s *Services) Discover(ctx context.Context) {
 // open puts the parts together, and starts nothing but the simulator.
 func open(ctx context.Context, cfg *config.Config, log *slog.Logger, logDropped func() float64) (g *gateway, end func(), err error) {
 	closeSimulator, started := func() {}, &warner{log: log}
+	g = &gateway{log: log, started: started, logDropped: logDropped, metrics: metrics.New()}
 	if cfg.Simulator {
-		if closeSimulator, err = simulate(ctx, cfg, started); err != nil {
+		if closeSimulator, err = simulate(ctx, cfg, g.catalog.Load, started); err != nil {
 			return nil, nil, err
 		}
 	}
-	g = &gateway{log: log, started: started, logDropped: logDropped, metrics: metrics.New()}
 	of, err := g.prepare(*cfg) //nolint:contextcheck // the tracer is shut down after ctx has ended
 	if err == nil {
 		err = g.assemble(*cfg, of)
@@ -104,15 +105,15 @@ func open(ctx context.Context, cfg *config.Config, log *slog.Logger, logDropped 
 	return g, end, nil
 }
 
-// simulate replaces all upstreams by the simulator.
-func simulate(ctx context.Context, cfg *config.Config, warn *warner) (func(), error) {
+// simulate replaces all upstreams by the simulator, which has the models of the present catalogue.
+func simulate(ctx context.Context, cfg *config.Config, models func() *catalog.Catalog, warn *warner) (func(), error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
 	const delay = 20 * time.Millisecond
 	server := &http.Server{
-		Handler:           simulator.New(simulator.Options{ChunkDelay: delay, Now: time.Now}),
+		Handler:           simulator.New(simulator.Options{ChunkDelay: delay, Now: time.Now, Catalog: models}),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	var serving sync.WaitGroup

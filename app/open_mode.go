@@ -10,6 +10,8 @@ import (
 	"modelgateway/config"
 )
 
+const requireAuth = "REQUIRE_AUTH"
+
 // warnOfOpenMode warns if unknown clients can call with the keys of the providers: no
 // credential is required, and the gateway listens on an address that other
 // machines may reach.
@@ -21,7 +23,7 @@ func (g *gateway) warnOfOpenMode(cfg config.Config, address net.Addr, warn *warn
 	if cfg.MetricsToken.IsZero() {
 		can += " and read /metrics"
 	}
-	warn.add("REQUIRE_AUTH", "open to the network: every client that reaches this address can "+can+
+	warn.add(requireAuth, "open to the network: every client that reaches this address can "+can+
 		" without a credential; REQUIRE_AUTH=true (with JWT_SECRET) stops it, or HOST=127.0.0.1", "address", address.String())
 }
 

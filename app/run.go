@@ -98,8 +98,10 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 			err = g.showSetup(ctx)
 		}
 		if err == nil {
+			err = g.kept.Handles.Load(ctx)
+		}
+		if err == nil {
 			g.warnOfAdministrators(ctx, &warner{log: g.log})
-			g.loadHandles(ctx)
 		}
 		if tried != nil {
 			close(tried)
@@ -107,7 +109,6 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 		}
 		if err == nil {
 			g.health.Probe(ctx) // the last probe may be seconds ago
-			g.awaitHandles(ctx)
 			return
 		}
 		attrs := []any{"error", err, "next_try", wait.String()}

@@ -23,11 +23,12 @@ func (g *gateway) spending(cfg config.Spend, of *derived) {
 		Store: g.store, Replica: g.budgets.Replica(), Retention: time.Duration(cfg.RetentionDays) * day,
 		Log: g.log, Now: time.Now, Written: g.budgets.Written,
 	})
+	g.refusals = ledger.NewRefusals(g.store, g.log, time.Now)
 	watch := budget.WatchOptions{
 		Store: g.store, UserDefaults: of.userLimits, Log: g.log, Now: time.Now,
 		Booked: func() int64 { return g.ledger.Stats().Written },
 	}
-	if g.alerts = g.newAlerts(); g.alerts != nil {
+	if g.alerts = g.newAlerts(); g.alerts.On() {
 		watch.Reached = g.alerts.Reached
 	}
 	g.budgetWatch = budget.NewWatch(watch)
@@ -41,7 +42,7 @@ func (g *gateway) spending(cfg config.Spend, of *derived) {
 	}
 	calls.ReserveMost = models.Reserve(cfg.BudgetReserve) == models.ReserveWorst
 	if p := cfg.DefaultPrice; p != nil {
-		calls.DefaultPrice = catalog.Price{Known: true, Input: p.Input, Output: p.Output}
+		calls.DefaultPrice = catalog.Price{Known: true, Rates: catalog.Rates{catalog.InputTokens: p.Input, catalog.OutputTokens: p.Output}}
 	}
 }
 
@@ -54,10 +55,12 @@ func (g *gateway) startSpending(ctx context.Context, background *sync.WaitGroup)
 		g.ledger.Run(ctx)
 	})
 	background.Go(func() { g.budgets.Run(written) })
+	background.Go(func() { g.refusals.Run(ctx) })
 	background.Go(func() { g.quotas.Run(ctx) })
 	background.Go(func() { g.budgetWatch.Run(ctx) })
-	if g.alerts != nil {
+	if g.alerts.On() {
 		background.Go(func() { g.alerts.Run(ctx) })
+		background.Go(func() { g.alerts.Watch(ctx) })
 	}
 }
 
@@ -100,7 +103,7 @@ func (g *gateway) registerMetrics(cfg config.Config, chat *controllers.Generate,
 		func() float64 { return float64(g.kept.Conversations.Lost()) })
 	g.metrics.CounterFunc("call_contents_lost_total", "Calls whose request and answer should have been kept by LOG_PROMPTS and were not.",
 		func() float64 { return float64(g.prompts.Lost()) })
-	if g.alerts != nil {
+	if g.alerts.On() {
 		g.alertMetrics()
 	}
 	if g.tracer != nil {

@@ -32,7 +32,16 @@ func silentWarner() *warner { return &warner{log: slog.New(slog.DiscardHandler)}
 func (g *gateway) warningsNow(ctx context.Context) []operations.Warning {
 	now := silentWarner()
 	g.warnOfAdministrators(ctx, now)
-	return slices.Concat(g.warnings(g.settings.Load(), *g.address.Load()), now.kept)
+	cfg := g.settings.Load()
+	kept := slices.Concat(g.warnings(cfg, *g.address.Load()), now.kept)
+	if !cfg.RequireAuth && !slices.ContainsFunc(kept, func(w operations.Warning) bool { return w.Setting == requireAuth }) {
+		// The start says nothing of open mode that only this machine reaches, or that is simulated; the console always does.
+		kept = append(kept, operations.Warning{
+			Setting: requireAuth,
+			Message: "anyone who reaches this address can use it: calls need no key; REQUIRE_AUTH=true (with JWT_SECRET) changes that",
+		})
+	}
+	return kept
 }
 
 // warnings are those that need no database: those of the start, and those that a change of

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"time"
 
 	"modelgateway/llm"
 )
@@ -44,6 +45,9 @@ func Load(overlay string, presets ...Preset) (*Catalog, error) {
 	}
 	if err := c.merge(embedded); err != nil {
 		return nil, fmt.Errorf("embedded catalogue: %w", err)
+	}
+	for i := range c.models {
+		c.models[i].Embedded = true
 	}
 	c.addExtras()
 	if overlay == "" {
@@ -111,6 +115,32 @@ func (c *Catalog) Model(id string) (*Model, bool) {
 	return &c.models[at], true
 }
 
+// Upstream is the model that the API of a provider of the embedded catalogue has under a name: that of an entry of this
+// provider, or of one of the operator's with the same API, else one that the provider is known to sell. Of several it is
+// one that is served at this time.
+func (c *Catalog) Upstream(api, name string, now time.Time) (found *Model, ok bool) {
+	take := func(m *Model) {
+		own := c.provider(m.Provider)
+		speaks := m.Provider == api || own != nil && own.Type == api
+		if speaks && m.Upstream == name && (found == nil || found.State(now) == Retired) {
+			found = m
+		}
+	}
+	for i := range c.models {
+		take(&c.models[i])
+		for at := range c.models[i].Others {
+			take(&c.models[i].Others[at])
+		}
+	}
+	for _, m := range c.ownModels {
+		take(m)
+	}
+	if _, exact := c.facts.find(api, name); found == nil && exact {
+		return c.Named(api, name)
+	}
+	return found, found != nil
+}
+
 // Derive returns an entry for a model that is not in the catalogue, with what is known
 // of it and the traits of its provider's rules: one found by discovery, or a successor.
 func (c *Catalog) Derive(provider, id string) *Model {
@@ -142,6 +172,7 @@ func (c *Catalog) addTraits(m Model) Model {
 	}
 	m.Traits = c.traits(m.Provider, c.nameOf(m))
 	m.Kind = cmp.Or(m.Kind, m.Traits.Kind, llm.KindChat)
+	m.Features = m.Features.withTraits(m.Traits)
 	if m.MaxOutput == 0 {
 		m.MaxOutput = m.Traits.MaxOutput
 	}

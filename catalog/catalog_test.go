@@ -31,7 +31,8 @@ func TestTheEmbeddedCatalogueHasModelsOfAllProviders(t *testing.T) {
 	for _, m := range load(t, "").Models() {
 		perProvider[m.Provider]++
 		writes := m.Kind.Writes()
-		if m.Created == 0 || m.Context == 0 || m.Price.Input == 0 || writes != (m.MaxOutput > 0) || writes != (m.Price.Output > 0) ||
+		if m.Created == 0 || m.Context == 0 || m.Price.Rates[InputTokens] == 0 ||
+			writes != (m.MaxOutput > 0) || writes != (m.Price.Rates[OutputTokens] > 0) ||
 			writes != (m.Dimensions == Dimensions{}) {
 			t.Errorf("%s lacks a number: %+v", m.ID, m)
 		}
@@ -106,14 +107,14 @@ rules:
     - {match: [gpt-6-luna], sampling: one}
 `)
 	custom, ok := c.Model("custom-model")
-	if !ok || custom.Upstream != "gpt-6-luna" || custom.Traits.Sampling != SamplingOne || custom.Price.Input != 100_000 {
+	if !ok || custom.Upstream != "gpt-6-luna" || custom.Traits.Sampling != SamplingOne || custom.Price.Rates[InputTokens] != 100_000 {
 		t.Errorf("added model: %v %+v", ok, custom)
 	}
 	if m, _ := c.Model("gpt-4"); m.Upstream != "gpt-6-sol" || m.State(time.Now()) != Active {
 		t.Errorf("replaced model: %+v", m)
 	}
 	c2 := load(t, "models: [{id: claude-haiku-4-5-20251001, price: {input: 2, output: 6}}]")
-	if m, _ := c2.Model("claude-haiku-4-5-20251001"); m.Price.Input != 2_000_000 || m.Context != 200_000 ||
+	if m, _ := c2.Model("claude-haiku-4-5-20251001"); m.Price.Rates[InputTokens] != 2_000_000 || m.Context != 200_000 ||
 		m.Created != 1760486400 || m.Provider != Anthropic || m.Upstream != m.ID {
 		t.Errorf("changed model: %+v", m)
 	}

@@ -3,7 +3,7 @@ package catalog
 import (
 	"fmt"
 	"maps"
-	"math/bits"
+	"math"
 	"slices"
 	"strings"
 )
@@ -17,16 +17,8 @@ type Factors struct {
 	US             int64 // Anthropic's inference_geo us
 }
 
-// Fees are what hosted tools cost beside tokens, in micro-dollars. One that is 0 is not
-// known.
-type Fees struct {
-	Search       int64 // one search of the web
-	SearchPrompt int64 // a call with searches of the web, however many
-	FileSearch   int64 // one search of OpenAI's file search, which chat completions do not have
-}
-
 // OneSearch is what a call with one search of the web costs beside its tokens; 0 = not known.
-func (f Fees) OneSearch() int64 { return f.Search + f.SearchPrompt }
+func (p Price) OneSearch() int64 { return (p.Rates[Searches] + p.Rates[SearchPrompts]) / perMillion }
 
 // Way is how a provider has served a call, as its answer says, or how a request asks for
 // it. The zero Way is the usual one, or not known.
@@ -71,11 +63,12 @@ func (p Price) In(w Way) (in Price, known bool) {
 	return p, known
 }
 
-// times is the price of tokens, each number rounded half up. Fees stay.
+// times is the price of tokens, each number rounded half up. What is no token costs the same.
 func (p Price) times(factor int64) Price {
-	for _, n := range []*int64{&p.Input, &p.Output, &p.Audio, &p.AudioCacheRead, &p.CacheRead, &p.CacheWrite, &p.CacheWriteHour} {
-		high, low := bits.Mul64(uint64(*n), uint64(factor))
-		*n = amount{high, low}.perMillion()
+	for u := range firstFee {
+		var s sum
+		s.add(p.Rates[u], factor)
+		p.Rates[u] = s.perMillion()
 	}
 	if p.Above != nil {
 		above := p.Above.times(factor)
@@ -91,28 +84,15 @@ func (f *Factors) byName() map[string]*int64 {
 	}
 }
 
-// byName has the fees by their names in the models file.
-func (f *Fees) byName() map[string]*int64 {
-	return map[string]*int64{"web_search_request": &f.Search, "web_search_prompt": &f.SearchPrompt, "file_search_request": &f.FileSearch}
-}
-
-// extras sets the factors and fees of an entry's price.
-func (d *dollars) extras(p *Price) error {
+// factors sets the factors of an entry's price.
+func (d *dollars) factors(p *Price) error {
 	for name, value := range d.Multipliers {
 		at, ok := p.Factors.byName()[name]
 		if !ok || value <= 0 {
-			return fmt.Errorf("price: multipliers: %s: %v is not a number above 0 of one of %s", name, value,
+			return fmt.Errorf("multipliers: %s: %v is not a number above 0 of one of %s", name, value,
 				strings.Join(slices.Sorted(maps.Keys(p.Factors.byName())), ", "))
 		}
-		*at = micro(value)
-	}
-	for name, value := range d.Fees {
-		at, ok := p.Fees.byName()[name]
-		if !ok || value < 0 {
-			return fmt.Errorf("price: fees: %s: %v is not a number of dollars of one of %s", name, value,
-				strings.Join(slices.Sorted(maps.Keys(p.Fees.byName())), ", "))
-		}
-		*at = micro(value)
+		*at = int64(math.Round(value * perMillion))
 	}
 	return nil
 }

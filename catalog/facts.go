@@ -201,6 +201,7 @@ func (c *Catalog) learn(m *Model) {
 	if m.Context == 0 {
 		m.Context = found.Context
 	}
+	m.Features = Features{Tools: found.Tools, Structured: found.Structured, Reasoning: found.Reasoning}
 	if m.Input == nil {
 		m.Input, m.Output = found.Input, found.Output
 	}
@@ -222,10 +223,8 @@ func (c *Catalog) learn(m *Model) {
 	if m.MaxOutput == 0 && m.Kind != llm.KindEmbedding {
 		m.MaxOutput = found.MaxOutput
 	}
-	if m.Created == 0 {
-		if day, err := time.Parse(time.DateOnly, found.Released); err == nil {
-			m.Created = day.Unix()
-		}
+	if day, err := time.Parse(time.DateOnly, found.Released); err == nil {
+		m.Created, m.Released = cmp.Or(m.Created, day.Unix()), cmp.Or(m.Released, day.Unix())
 	}
 	if m.state == "" && m.Ends.IsZero() {
 		m.state = found.State
@@ -240,19 +239,26 @@ func (c *Catalog) addExtras() {
 		m := &c.models[i]
 		if found, _ := c.facts.find(m.Provider, m.Upstream); found != nil && len(found.Prices) > 0 {
 			listed := factPrice(found.Prices[0])
-			m.Price.Factors, m.Price.Fees = listed.Factors, listed.Fees
+			m.Price.Factors = listed.Factors
+			for u := firstFee; u < unitCount; u++ {
+				m.Price.Rates[u] = cmp.Or(listed.Rates[u], m.Price.Rates[u])
+			}
 		}
 	}
 }
 
 func factPrice(p lists.Price) Price {
 	price := Price{
-		Known: true, Input: exact(p.Input), Output: exact(p.Output), Audio: exact(p.Audio), AudioCacheRead: exact(p.AudioCacheRead),
-		CacheRead: exact(p.CacheRead), CacheWrite: exact(p.CacheWrite), CacheWriteHour: exact(p.CacheWriteHour), Over: p.Over,
+		Known: true, Over: p.Over,
+		Rates: Rates{
+			InputTokens: exact(p.Input), AudioTokens: exact(p.Audio), CachedAudioTokens: exact(p.AudioCacheRead),
+			CachedTokens: exact(p.CacheRead), CacheWriteTokens: exact(p.CacheWrite), CacheWriteHourTokens: exact(p.CacheWriteHour),
+			OutputTokens: exact(p.Output),
+			Searches:     ofThousand(p.WebSearch), SearchPrompts: ofThousand(p.SearchPrompt), FileSearches: ofThousand(p.FileSearch),
+		},
 		Factors: Factors{
 			Priority: exact(p.Priority), Flex: exact(p.Flex), Batch: exact(p.Batch), Fast: exact(p.Fast), US: exact(p.US),
 		},
-		Fees: Fees{Search: ofThousand(p.WebSearch), SearchPrompt: ofThousand(p.SearchPrompt), FileSearch: ofThousand(p.FileSearch)},
 	}
 	if p.Above != nil {
 		above := factPrice(*p.Above)
@@ -261,8 +267,8 @@ func factPrice(p lists.Price) Price {
 	return price
 }
 
-// ofThousand is what one costs where a list has the price of a thousand.
-func ofThousand(n json.Number) int64 { return exact(n) / 1000 }
+// ofThousand is the rate where a list has the price of a thousand.
+func ofThousand(n json.Number) int64 { return exact(n) * (perMillion / 1000) }
 
 // exact is a decimal number in millionths; 0 of no number.
 func exact(n json.Number) int64 {

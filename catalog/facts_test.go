@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"testing"
@@ -78,7 +77,9 @@ var decidedExtras = map[string]bool{
 // extrasOf are the factors and fees of a price by their names in the models file.
 func extrasOf(p *Price) map[string]*int64 {
 	all := p.Factors.byName()
-	maps.Copy(all, p.Fees.byName())
+	for u := firstFee; u < unitCount; u++ {
+		all[units[u].price] = &p.Rates[u]
+	}
 	return all
 }
 
@@ -108,7 +109,8 @@ func prices(later []datedPrice) []Price {
 func hasPrice(l *lists.List, m *Model, p Price) bool {
 	return slices.ContainsFunc(listedFor(l, m), func(listed lists.Price) bool {
 		q := factPrice(listed)
-		return q.Input == p.Input && q.Output == p.Output && (p.Above == nil) == (q.Above == nil)
+		same := func(u Unit) bool { return q.Rates[u] == p.Rates[u] }
+		return same(InputTokens) && same(OutputTokens) && (p.Above == nil) == (q.Above == nil)
 	})
 }
 
@@ -157,12 +159,13 @@ func TestAPriceChangesOnItsDay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.PriceAt(now).Input; got != want {
+		if got := m.PriceAt(now).Rates[InputTokens]; got != want {
 			t.Errorf("%s: %d", at, got)
 		}
 	}
 	november := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	if sonnet := c.Derive(Anthropic, "claude-sonnet-5").PriceAt(november); sonnet.Input != 2_000_000 || sonnet.CacheWriteHour != 4_000_000 {
+	sonnet := c.Derive(Anthropic, "claude-sonnet-5").PriceAt(november).Rates
+	if sonnet[InputTokens] != 2_000_000 || sonnet[CacheWriteHourTokens] != 4_000_000 {
 		t.Errorf("%+v", sonnet)
 	}
 }

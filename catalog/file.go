@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -61,20 +60,14 @@ type upstreamEntry struct {
 	Like     string   `yaml:"like"`
 }
 
-// dollars is a price in dollars per million tokens.
+// dollars is a price as a file has it.
 type dollars struct {
-	Input      float64  `yaml:"input"`
-	Output     float64  `yaml:"output"`
-	Audio      float64  `yaml:"audio"`
-	AudioRead  float64  `yaml:"audio_cache_read"`
-	CacheRead  float64  `yaml:"cache_read"`
-	CacheWrite float64  `yaml:"cache_write"`
-	CacheHour  float64  `yaml:"cache_write_1h"`
-	Over       int64    `yaml:"over"`
-	Above      *dollars `yaml:"above"`
+	Tokens map[string]float64 `yaml:",inline"` // dollars for a million tokens, by the names of units
+	Over   int64              `yaml:"over"`
+	Above  *dollars           `yaml:"above"`
 
 	Multipliers map[string]float64 `yaml:"multipliers"` // of service tiers and the like, by their names in Factors
-	Fees        map[string]float64 `yaml:"fees"`        // dollars for one
+	Fees        map[string]float64 `yaml:"fees"`        // dollars for one, by the names of units
 }
 
 // Providers lists the names of all providers in the order in which they are shown:
@@ -209,7 +202,9 @@ func (c *Catalog) mergeEntry(e entry) (Model, error) {
 	old := c.models[at]
 	if e.Upstream == "" && e.Provider == "" {
 		m.Upstream, m.Kind = old.Upstream, cmp.Or(m.Kind, old.Kind)
+		m.Released = cmp.Or(m.Released, old.Released)
 	}
+	m.Embedded = old.Embedded
 	m.Provider = cmp.Or(m.Provider, old.Provider)
 	m.Created = cmp.Or(m.Created, old.Created)
 	m.Context = cmp.Or(m.Context, old.Context)
@@ -229,26 +224,25 @@ func (c *Catalog) mergeEntry(e entry) (Model, error) {
 }
 
 func (e entry) model(c *Catalog) (Model, error) {
+	price, err := e.Price.price()
+	if err != nil {
+		return Model{}, err
+	}
 	m := Model{
-		ID: e.ID, Kind: e.Kind, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created,
+		ID: e.ID, Kind: e.Kind, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created, Released: e.Created,
 		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor, Fallbacks: e.Fallbacks,
-		Price: e.Price.price(), state: e.State, like: e.Like,
+		Price: price, state: e.State, like: e.Like,
 		Dimensions: e.Dimensions, Unlisted: e.Unlisted,
 	}
 	if m.Upstream == "" {
 		m.Upstream = m.ID
-	}
-	if e.Price != nil {
-		if err := e.Price.extras(&m.Price); err != nil {
-			return m, err
-		}
 	}
 	switch {
 	case m.ID == "":
 		return m, errors.New("id is missing")
 	case !e.Dimensions.sound():
 		return m, errors.New("dimensions must be min <= default <= max, all above 0")
-	case m.Created < 0 || m.Context < 0 || m.MaxOutput < 0 || m.Price.negative():
+	case m.Created < 0 || m.Context < 0 || m.MaxOutput < 0:
 		return m, errors.New("a number is negative")
 	case len(e.Upstreams) == 0 && !slices.Contains(c.names, m.Provider) && (m.Provider != "" || !c.has(m.ID)):
 		return m, fmt.Errorf("provider must be one of %s, not %q", strings.Join(c.names, ", "), m.Provider)
@@ -270,19 +264,25 @@ func (e entry) model(c *Catalog) (Model, error) {
 }
 
 // price is the price in micro-dollars; the zero Price of nil.
-func (d *dollars) price() Price {
+func (d *dollars) price() (Price, error) {
 	if d == nil {
-		return Price{}
+		return Price{}, nil
 	}
-	p := Price{
-		Known: true, Input: micro(d.Input), Output: micro(d.Output), Audio: micro(d.Audio), AudioCacheRead: micro(d.AudioRead),
-		CacheRead: micro(d.CacheRead), CacheWrite: micro(d.CacheWrite), CacheWriteHour: micro(d.CacheHour), Over: d.Over,
+	p := Price{Known: true, Over: d.Over}
+	err := cmp.Or(
+		p.Rates.set(InputTokens, firstFee, d.Tokens, perMillion),
+		p.Rates.set(firstFee, unitCount, d.Fees, perMillion*perMillion), // of one
+		d.factors(&p),
+	)
+	if err == nil && d.Over < 0 {
+		err = errors.New("over is negative")
 	}
-	if d.Above != nil {
-		above := d.Above.price()
-		p.Above = &above
+	if err == nil && d.Above != nil {
+		p.Above = new(Price)
+		*p.Above, err = d.Above.price()
 	}
-	return p
+	if err != nil {
+		err = fmt.Errorf("price: %w", err)
+	}
+	return p, err
 }
-
-func micro(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }

@@ -31,12 +31,18 @@ type Model struct {
 	Upstream  string // the provider's name of the model
 	Kind      llm.Kind
 	Created   int64 // Unix seconds
+	Released  int64 // Unix seconds, of the day; 0 when unknown: a provider's Created may be that of its list
 	Context   int64 // tokens, 0 when unknown
 	MaxOutput int64 // tokens, 0 when unknown
 	Price     Price
 	PriceOf   string   // the model whose price this is, where only its family has one; else empty
 	Input     []string // modalities, such as text or image; nil when unknown
 	Output    []string
+	// Features are what a call can ask of it.
+	Features Features
+	// Embedded says that it is one of the catalogue that is part of the program, whose models are listed
+	// whether or not they can be called.
+	Embedded bool
 	// Unlisted says that the list of models has it only where its provider lists it, or where
 	// all models are listed.
 	Unlisted bool
@@ -54,6 +60,27 @@ type Model struct {
 	like  string // the model whose traits and facts it has; empty: Upstream
 	state string // set where the day of the end is unknown
 	later []datedPrice
+}
+
+// Features are what a model has; nil is what is not known.
+type Features struct {
+	Tools      *bool
+	Structured *bool // takes a schema for its answer
+	Reasoning  *bool
+}
+
+// withTraits adds what the rules say a model has. They do not say what one lacks: a rule may be for
+// models that are not known.
+func (f Features) withTraits(t Traits) Features {
+	for _, trait := range []struct {
+		feature **bool
+		has     bool
+	}{{&f.Tools, t.ForcedTools}, {&f.Structured, t.Structured}, {&f.Reasoning, len(t.Efforts) > 0 || t.Thinks(ThinkBudget)}} {
+		if *trait.feature == nil && trait.has {
+			*trait.feature = new(true)
+		}
+	}
+	return f
 }
 
 // Dimensions are how many numbers the vectors of a model have.

@@ -42,12 +42,26 @@ var publishedPrices = map[string]published{
 	"gemini-embedding-2-preview":            {"0.20", "0", "0.20", "0.20", "0.20"},
 }
 
+// counts are the tokens of a call.
+type counts struct{ Input, Audio, Cached, CachedAudio, CacheWrite, CacheWriteHour, Output int64 }
+
+func (c counts) amounts() Amounts {
+	return Amounts{
+		InputTokens: c.Input, AudioTokens: c.Audio, CachedTokens: c.Cached, CachedAudioTokens: c.CachedAudio,
+		CacheWriteTokens: c.CacheWrite, CacheWriteHourTokens: c.CacheWriteHour, OutputTokens: c.Output,
+	}
+}
+
+func maxCost(p Price, input, output int64) int64 {
+	return p.MaxCost(Amounts{InputTokens: input, OutputTokens: output})
+}
+
 // longPrompts is the price of gemini-2.5-pro for prompts longer than 200,000.
 var longPrompts = published{"2.50", "15", "0.25", "2.50", "2.50"}
 
 // cost is the cost in micro-dollars, rounded half up, by rational arithmetic:
 // dollars per million tokens are micro-dollars per token.
-func (w published) cost(t Tokens) *big.Int {
+func (w published) cost(t counts) *big.Int {
 	sum := new(big.Rat)
 	add := func(tokens int64, price string) {
 		p, ok := new(big.Rat).SetString(price)
@@ -66,7 +80,7 @@ func (w published) cost(t Tokens) *big.Int {
 }
 
 // publishedFor is the published price for a call of this model.
-func publishedFor(id string, t Tokens) published {
+func publishedFor(id string, t counts) published {
 	if id == "gemini-2.5-pro" && t.Input > 200_000 {
 		return longPrompts
 	}
@@ -88,13 +102,13 @@ func TestEveryModelCostsWhatItsProviderPublishes(t *testing.T) {
 		t.Errorf("%d models, and %d published prices", len(models), len(publishedPrices))
 	}
 	for _, m := range models {
-		for _, tokens := range []Tokens{
+		for _, tokens := range []counts{
 			{Input: 1_000_000}, {Output: 1_000_000}, {Input: 1_000_000, Cached: 1_000_000},
 			{Input: 1_000_000, CacheWrite: 1_000_000}, {Input: 1_000_000, CacheWrite: 1_000_000, CacheWriteHour: 1_000_000},
 			{Input: 1, Output: 1}, {Input: 199_999, Cached: 7, CacheWrite: 11, CacheWriteHour: 5, Output: 13}, {},
 		} {
 			want := publishedFor(m.ID, tokens).cost(tokens)
-			if got := m.Price.Cost(tokens); !m.Price.Known || !want.IsInt64() || got != want.Int64() {
+			if got := m.Price.Cost(tokens.amounts()); !m.Price.Known || !want.IsInt64() || got != want.Int64() {
 				t.Errorf("%s: %+v cost %d, not %s (known: %v)", m.ID, tokens, got, want, m.Price.Known)
 			}
 		}
@@ -105,79 +119,79 @@ func TestCostsAtTheEdgesOfPrices(t *testing.T) {
 	const haiku, opus, pro, gpt = "claude-haiku-4-5-20251001", "claude-opus-4-20250514", "gemini-2.5-pro", "gpt-4"
 	for _, tt := range []struct {
 		name, model string
-		tokens      Tokens
+		tokens      counts
 		want        int64
 	}{
 		// 1000 × 1.00 + 500 × 5.00 = 1000 + 2500
-		{"input and output", haiku, Tokens{Input: 1000, Output: 500}, 3500},
+		{"input and output", haiku, counts{Input: 1000, Output: 500}, 3500},
 		// (1000 − 900) × 1.00 + 900 × 0.10 = 100 + 90
-		{"cached", haiku, Tokens{Input: 1000, Cached: 900}, 190},
+		{"cached", haiku, counts{Input: 1000, Cached: 900}, 190},
 		// (1000 − 800) × 1.00 + 800 × 1.25 = 200 + 1000
-		{"written for five minutes", haiku, Tokens{Input: 1000, CacheWrite: 800}, 1200},
+		{"written for five minutes", haiku, counts{Input: 1000, CacheWrite: 800}, 1200},
 		// 200 × 1.00 + 800 × 2.00 = 200 + 1600
-		{"written for an hour", haiku, Tokens{Input: 1000, CacheWrite: 800, CacheWriteHour: 800}, 1800},
+		{"written for an hour", haiku, counts{Input: 1000, CacheWrite: 800, CacheWriteHour: 800}, 1800},
 		// 100 × 1.00 + 100 × 0.10 + 500 × 1.25 + 300 × 2.00 = 100 + 10 + 625 + 600
-		{"cached, and written for both", haiku, Tokens{Input: 1000, Cached: 100, CacheWrite: 800, CacheWriteHour: 300}, 1335},
+		{"cached, and written for both", haiku, counts{Input: 1000, Cached: 100, CacheWrite: 800, CacheWriteHour: 300}, 1335},
 		// 10 × 15 + 20 × 1.50 + 30 × 18.75 + 40 × 30 + 50 × 75 = 150 + 30 + 562.5 + 1200 + 3750 = 5692.5
-		{"the half is rounded up", opus, Tokens{Input: 100, Cached: 20, CacheWrite: 70, CacheWriteHour: 40, Output: 50}, 5693},
+		{"the half is rounded up", opus, counts{Input: 100, Cached: 20, CacheWrite: 70, CacheWriteHour: 40, Output: 50}, 5693},
 		// 1 × 0.30 + 0 = 0.3
-		{"less than a half is nothing", "gemini-2.5-flash", Tokens{Input: 1}, 0},
+		{"less than a half is nothing", "gemini-2.5-flash", counts{Input: 1}, 0},
 		// 1 × 0.50 = 0.5
-		{"exactly a half is one", "gpt-3.5-turbo", Tokens{Input: 1}, 1},
+		{"exactly a half is one", "gpt-3.5-turbo", counts{Input: 1}, 1},
 		// 3 × 0.50 = 1.5
-		{"one and a half is two", "gpt-3.5-turbo", Tokens{Input: 3}, 2},
+		{"one and a half is two", "gpt-3.5-turbo", counts{Input: 3}, 2},
 		// 4 × 0.125 = 0.5, and 3 × 0.125 = 0.375
-		{"a half of eighths", pro, Tokens{Input: 4, Cached: 4}, 1},
-		{"less than a half of eighths", pro, Tokens{Input: 3, Cached: 3}, 0},
+		{"a half of eighths", pro, counts{Input: 4, Cached: 4}, 1},
+		{"less than a half of eighths", pro, counts{Input: 3, Cached: 3}, 0},
 		// 0.4 + 0.3: rounded each by itself it would be nothing
-		{"the sum is rounded, not its parts", "gemini-2.5-flash", Tokens{Input: 1, Output: 0, Cached: 0}, 0},
+		{"the sum is rounded, not its parts", "gemini-2.5-flash", counts{Input: 1, Output: 0, Cached: 0}, 0},
 		// 1 × 0.10 + 1 × 0.40 = 0.5
-		{"two parts that only together are a half", "gemini-2.5-flash-lite", Tokens{Input: 1, Output: 1}, 1},
+		{"two parts that only together are a half", "gemini-2.5-flash-lite", counts{Input: 1, Output: 1}, 1},
 		// 100 × 30 + 900 × 30: without a price of their own, cached tokens cost as much
-		{"cached at no price of its own", gpt, Tokens{Input: 1000, Cached: 900}, 30_000},
-		{"written at no price of its own", gpt, Tokens{Input: 1000, CacheWrite: 900, CacheWriteHour: 100}, 30_000},
+		{"cached at no price of its own", gpt, counts{Input: 1000, Cached: 900}, 30_000},
+		{"written at no price of its own", gpt, counts{Input: 1000, CacheWrite: 900, CacheWriteHour: 100}, 30_000},
 
 		// 300 × 0.30 + 700 × 1.00
-		{"sounds", "gemini-2.5-flash", Tokens{Input: 1000, Audio: 700}, 790},
+		{"sounds", "gemini-2.5-flash", counts{Input: 1000, Audio: 700}, 790},
 		// 100 × 0.30 + 500 × 1.00 + 200 × 0.03 + 200 × 0.10 = 30 + 500 + 6 + 20
-		{"sounds, of which some are cached", "gemini-2.5-flash", Tokens{Input: 1000, Audio: 700, Cached: 400, CachedAudio: 200}, 556},
+		{"sounds, of which some are cached", "gemini-2.5-flash", counts{Input: 1000, Audio: 700, Cached: 400, CachedAudio: 200}, 556},
 		// 1000 × 1.00: there are no more sounds than input
-		{"sounds beyond the prompt", "gemini-2.5-flash", Tokens{Input: 1000, Audio: 5000}, 1000},
+		{"sounds beyond the prompt", "gemini-2.5-flash", counts{Input: 1000, Audio: 5000}, 1000},
 		// 1000 × 1.00, cached sounds without a price of their own
-		{"cached sounds", "gemini-2.5-flash-preview-09-2025", Tokens{Input: 1000, Audio: 1000, Cached: 1000, CachedAudio: 1000}, 1000},
+		{"cached sounds", "gemini-2.5-flash-preview-09-2025", counts{Input: 1000, Audio: 1000, Cached: 1000, CachedAudio: 1000}, 1000},
 		// 1000 × 30
-		{"sounds at no price of their own", gpt, Tokens{Input: 1000, Audio: 700}, 30_000},
+		{"sounds at no price of their own", gpt, counts{Input: 1000, Audio: 700}, 30_000},
 
 		// 200,000 × 1.25 + 1000 × 10 = 250,000 + 10,000
-		{"as long as the step", pro, Tokens{Input: 200_000, Output: 1000}, 260_000},
+		{"as long as the step", pro, counts{Input: 200_000, Output: 1000}, 260_000},
 		// 200,001 × 2.50 + 1000 × 15 = 500,002.5 + 15,000
-		{"one longer: the whole call", pro, Tokens{Input: 200_001, Output: 1000}, 515_003},
+		{"one longer: the whole call", pro, counts{Input: 200_001, Output: 1000}, 515_003},
 		// 1 × 2.50 + 200,000 × 0.25 = 2.5 + 50,000
-		{"one longer, and nearly all cached", pro, Tokens{Input: 200_001, Cached: 200_000}, 50_003},
+		{"one longer, and nearly all cached", pro, counts{Input: 200_001, Cached: 200_000}, 50_003},
 		// 200,000 × 0.125
-		{"as long as the step, and all cached", pro, Tokens{Input: 200_000, Cached: 200_000}, 25_000},
+		{"as long as the step, and all cached", pro, counts{Input: 200_000, Cached: 200_000}, 25_000},
 
 		// 10 × 0.10: more cannot be cached than there is
-		{"cached beyond the prompt", haiku, Tokens{Input: 10, Cached: 11}, 1},
+		{"cached beyond the prompt", haiku, counts{Input: 10, Cached: 11}, 1},
 		// 6 × 0.10 + 4 × 1.25 = 5.6
-		{"written beyond the rest", haiku, Tokens{Input: 10, Cached: 6, CacheWrite: 100}, 6},
+		{"written beyond the rest", haiku, counts{Input: 10, Cached: 6, CacheWrite: 100}, 6},
 		// 4 × 2.00 + 6 × 1.00
-		{"for an hour beyond what is written", haiku, Tokens{Input: 10, CacheWrite: 4, CacheWriteHour: 100}, 14},
-		{"for an hour, and nothing is written", haiku, Tokens{Input: 10, CacheWriteHour: 5}, 10},
-		{"all is negative", haiku, Tokens{Input: -1000, Cached: -5, CacheWrite: -5, CacheWriteHour: -5, Output: -1000}, 0},
-		{"a negative prompt pays for no answer", haiku, Tokens{Input: -1000, Output: 10}, 50},
-		{"negative parts", haiku, Tokens{Input: 10, Cached: -5, CacheWrite: -5, CacheWriteHour: -5}, 10},
-		{"negative and cached", haiku, Tokens{Input: -10, Cached: 5, CacheWrite: 5, CacheWriteHour: 5}, 0},
-		{"nothing at all", haiku, Tokens{}, 0},
+		{"for an hour beyond what is written", haiku, counts{Input: 10, CacheWrite: 4, CacheWriteHour: 100}, 14},
+		{"for an hour, and nothing is written", haiku, counts{Input: 10, CacheWriteHour: 5}, 10},
+		{"all is negative", haiku, counts{Input: -1000, Cached: -5, CacheWrite: -5, CacheWriteHour: -5, Output: -1000}, 0},
+		{"a negative prompt pays for no answer", haiku, counts{Input: -1000, Output: 10}, 50},
+		{"negative parts", haiku, counts{Input: 10, Cached: -5, CacheWrite: -5, CacheWriteHour: -5}, 10},
+		{"negative and cached", haiku, counts{Input: -10, Cached: 5, CacheWrite: 5, CacheWriteHour: 5}, 0},
+		{"nothing at all", haiku, counts{}, 0},
 		// 2^62 × 1 is still a number
-		{"a very large prompt", haiku, Tokens{Input: 1 << 62}, 1 << 62},
-		{"more than an int64", opus, Tokens{Input: 1 << 62, Output: 1 << 62}, math.MaxInt64},
+		{"a very large prompt", haiku, counts{Input: 1 << 62}, 1 << 62},
+		{"more than an int64", opus, counts{Input: 1 << 62, Output: 1 << 62}, math.MaxInt64},
 		{
 			"the largest numbers", opus,
-			Tokens{Input: math.MaxInt64, Cached: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MaxInt64}, math.MaxInt64,
+			counts{Input: math.MaxInt64, Cached: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MaxInt64}, math.MaxInt64,
 		},
 	} {
-		got := priceOf(t, "", tt.model).Cost(tt.tokens)
+		got := priceOf(t, "", tt.model).Cost(tt.tokens.amounts())
 		if got != tt.want {
 			t.Errorf("%s: %+v cost %d, not %d", tt.name, tt.tokens, got, tt.want)
 		}
@@ -196,16 +210,20 @@ func TestAFreeModelDiffersFromOneWithoutAPrice(t *testing.T) {
 		"":                                      {},
 		", price: {input: 0, output: 0}":        {Known: true},
 		", price: {}":                           {Known: true},
-		", price: {input: 0.000001, output: 2}": {Known: true, Input: 1, Output: 2_000_000},
-		", price: {input: 1, output: 2, cache_write_1h: 4}":    {Known: true, Input: 1_000_000, Output: 2_000_000, CacheWriteHour: 4_000_000},
-		", price: {input: 0.1, output: 0.7, cache_read: 0.01}": {Known: true, Input: 100_000, Output: 700_000, CacheRead: 10_000},
+		", price: {input: 0.000001, output: 2}": {Known: true, Rates: Rates{InputTokens: 1, OutputTokens: 2_000_000}},
+		", price: {input: 1, output: 2, cache_write_1h: 4}": {
+			Known: true, Rates: Rates{InputTokens: 1_000_000, OutputTokens: 2_000_000, CacheWriteHourTokens: 4_000_000},
+		},
+		", price: {input: 0.1, output: 0.7, cache_read: 0.01}": {
+			Known: true, Rates: Rates{InputTokens: 100_000, OutputTokens: 700_000, CachedTokens: 10_000},
+		},
 	} {
 		overlay := "models: [{id: a, provider: openai" + members + "}]"
 		if got := priceOf(t, overlay, "a"); got != want {
 			t.Errorf("%s: %+v", overlay, got)
 		}
 	}
-	if p := (Price{}); p.Known || p.Cost(Tokens{Input: 1 << 40, Output: 1 << 40}) != 0 {
+	if p := (Price{}); p.Known || p.Cost(counts{Input: 1 << 40, Output: 1 << 40}.amounts()) != 0 {
 		t.Error("a model without a price costs something")
 	}
 }
@@ -214,16 +232,17 @@ func TestAPriceInTheFileReplacesTheWholePrice(t *testing.T) {
 	const id = "gemini-2.5-pro"
 	old := priceOf(t, "", id)
 	got := priceOf(t, "models: [{id: "+id+", context: 5}]", id)
-	if got.Input != old.Input || got.CacheRead != old.CacheRead || got.Above == nil || got.Above.Output != old.Above.Output {
+	if got.Rates != old.Rates || got.Above == nil || got.Above.Rates != old.Above.Rates {
 		t.Errorf("a price that the file does not set is changed: %+v", got)
 	}
 	got = priceOf(t, "models: [{id: "+id+", price: {input: 0, output: 0}}]", id)
-	if got != (Price{Known: true}) || got.Cost(Tokens{Input: 300_000, Output: 5}) != 0 {
+	if got != (Price{Known: true}) || got.Cost(counts{Input: 300_000, Output: 5}.amounts()) != 0 {
 		t.Errorf("a free model costs something: %+v", got)
 	}
 	got = priceOf(t, "models: [{id: "+id+", price: {input: 4, output: 8, over: 10, above: {input: 5, output: 9, cache_read: 1}}}]", id)
 	// 10 × 4 + 1 × 8; 1 × 5 + 10 × 1 + 1 × 9
-	if got.Cost(Tokens{Input: 10, Cached: 10, Output: 1}) != 48 || got.Cost(Tokens{Input: 11, Cached: 10, Output: 1}) != 24 {
+	short, long := counts{Input: 10, Cached: 10, Output: 1}, counts{Input: 11, Cached: 10, Output: 1}
+	if got.Cost(short.amounts()) != 48 || got.Cost(long.amounts()) != 24 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -238,7 +257,7 @@ func TestCacheWritesForAnHourCostEightFifthsByDefault(t *testing.T) {
 		"input: 1, output: 1, cache_write: 2, cache_write_1h: 1":    2_000_000, // an hour is not less than five minutes
 	} {
 		p := priceOf(t, "models: [{id: a, provider: openai, price: {"+prices+"}}]", "a")
-		if got := p.Cost(Tokens{Input: 1_000_000, CacheWrite: 1_000_000, CacheWriteHour: 1_000_000}); got != want {
+		if got := p.Cost(counts{Input: 1_000_000, CacheWrite: 1_000_000, CacheWriteHour: 1_000_000}.amounts()); got != want {
 			t.Errorf("%s: %d, not %d", prices, got, want)
 		}
 	}
@@ -263,14 +282,10 @@ func TestNegativePricesAreRefused(t *testing.T) {
 func anyPrice(r *rand.Rand, steps int) Price {
 	scale := []int64{1, 1000, 5_000_000, 200_000_000}[r.IntN(4)]
 	maybe := func() int64 { return r.Int64N(2) * r.Int64N(scale) }
-	p := Price{
-		Known:          true,
-		Input:          r.Int64N(scale),
-		Output:         r.Int64N(scale),
-		CacheRead:      maybe(),
-		CacheWrite:     maybe(),
-		CacheWriteHour: maybe(),
-	}
+	p := Price{Known: true, Rates: Rates{
+		InputTokens: r.Int64N(scale), OutputTokens: r.Int64N(scale),
+		CachedTokens: maybe(), CacheWriteTokens: maybe(), CacheWriteHourTokens: maybe(),
+	}}
 	if steps > 0 && r.IntN(2) == 0 {
 		above := anyPrice(r, steps-1)
 		p.Over, p.Above = r.Int64N(2000), &above
@@ -278,9 +293,9 @@ func anyPrice(r *rand.Rand, steps int) Price {
 	return p
 }
 
-func anyTokens(r *rand.Rand, most int64) Tokens {
+func anyTokens(r *rand.Rand, most int64) counts {
 	n := func() int64 { return r.Int64N(most+most/4+2) - most/8 }
-	return Tokens{Input: min(n(), most), Cached: n(), CacheWrite: n(), CacheWriteHour: n(), Output: min(n(), most)}
+	return counts{Input: min(n(), most), Cached: n(), CacheWrite: n(), CacheWriteHour: n(), Output: min(n(), most)}
 }
 
 func TestTheUpperBoundIsNeverExceeded(t *testing.T) {
@@ -289,7 +304,7 @@ func TestTheUpperBoundIsNeverExceeded(t *testing.T) {
 		p, most := anyPrice(r, 2), []int64{1, 10, 3000, 1 << 40, 1 << 62}[r.IntN(5)]
 		tokens := anyTokens(r, most)
 		input, output := max(tokens.Input, 0)+r.Int64N(3), max(tokens.Output, 0)+r.Int64N(3)
-		if cost, bound := p.Cost(tokens), p.MaxCost(input, output); cost > bound || cost < 0 {
+		if cost, bound := p.Cost(tokens.amounts()), maxCost(p, input, output); cost > bound || cost < 0 {
 			t.Fatalf("seed %d: %s: %+v cost %d, and %d input and %d output at most %d", seed, shown(p), tokens, cost, input, output, bound)
 		}
 	}
@@ -299,24 +314,25 @@ func TestTheUpperBoundIsNeverExceeded(t *testing.T) {
 // there is enough budget.
 func TestTheUpperBoundIsTight(t *testing.T) {
 	for _, m := range load(t, "").Models() {
-		highest := m.Price.Cost(Tokens{Input: 190_000, CacheWrite: 190_000, CacheWriteHour: 190_000, Output: 5000})
-		if got := m.Price.MaxCost(190_000, 5000); got != highest+1 {
+		highest := m.Price.Cost(counts{Input: 190_000, CacheWrite: 190_000, CacheWriteHour: 190_000, Output: 5000}.amounts())
+		if got := maxCost(m.Price, 190_000, 5000); got != highest+1 {
 			t.Errorf("%s: %d, and the most expensive call costs %d", m.ID, got, highest)
 		}
 	}
 	// 2^62 × 4 is 2^64 micro-dollars, where the sum of what is not yet divided is a
 	// million times 2^64.
-	if got := (Price{Known: true, Input: 4_000_000}).Cost(Tokens{Input: 1 << 62}); got != math.MaxInt64 {
+	if got := (Price{Known: true, Rates: Rates{InputTokens: 4_000_000}}).Cost(counts{Input: 1 << 62}.amounts()); got != math.MaxInt64 {
 		t.Errorf("more than the largest int64: %d", got)
 	}
-	p := Price{Known: true, Input: 5_000_000, Output: 9_000_000, Over: 100, Above: &Price{Known: true, Input: 1_000_000, Output: 1_000_000}}
-	if short, long := p.MaxCost(100, 1), p.MaxCost(101, 1); short != 100*5+9+1 || long != 101*5+9+1 {
+	p := Price{Known: true, Rates: Rates{InputTokens: 5_000_000, OutputTokens: 9_000_000}, Over: 100}
+	p.Above = &Price{Known: true, Rates: Rates{InputTokens: 1_000_000, OutputTokens: 1_000_000}}
+	if short, long := maxCost(p, 100, 1), maxCost(p, 101, 1); short != 100*5+9+1 || long != 101*5+9+1 {
 		t.Errorf("a lower price for long prompts: %d, %d", short, long)
 	}
-	if got := p.MaxCost(-5, -5); got != 1 {
+	if got := maxCost(p, -5, -5); got != 1 {
 		t.Errorf("of negative tokens: %d", got)
 	}
-	if got := p.MaxCost(math.MaxInt64, math.MaxInt64); got != math.MaxInt64 {
+	if got := maxCost(p, math.MaxInt64, math.MaxInt64); got != math.MaxInt64 {
 		t.Errorf("of the largest numbers: %d", got)
 	}
 }
@@ -328,17 +344,18 @@ func TestMoreTokensNeverCostLess(t *testing.T) {
 		most := []int64{1, 10, 3000, 1 << 40}[r.IntN(4)]
 		tokens, step := anyTokens(r, most), 1+r.Int64N(5)
 		// As with every provider, writing costs more and reading less.
-		p.CacheWrite, p.CacheRead = max(p.CacheWrite, p.Input), min(p.CacheRead, p.Input)
-		for name, change := range map[string]func(*Tokens){
-			"input":        func(t *Tokens) { t.Input += step },
-			"output":       func(t *Tokens) { t.Output += step },
-			"cache writes": func(t *Tokens) { t.CacheWrite += step },
-			"an hour's":    func(t *Tokens) { t.CacheWriteHour += step },
-			"fewer cached": func(t *Tokens) { t.Cached -= step },
+		of := &p.Rates
+		of[CacheWriteTokens], of[CachedTokens] = max(of[CacheWriteTokens], of[InputTokens]), min(of[CachedTokens], of[InputTokens])
+		for name, change := range map[string]func(*counts){
+			"input":        func(t *counts) { t.Input += step },
+			"output":       func(t *counts) { t.Output += step },
+			"cache writes": func(t *counts) { t.CacheWrite += step },
+			"an hour's":    func(t *counts) { t.CacheWriteHour += step },
+			"fewer cached": func(t *counts) { t.Cached -= step },
 		} {
 			more := tokens
 			change(&more)
-			if before, after := p.Cost(tokens), p.Cost(more); after < before {
+			if before, after := p.Cost(tokens.amounts()), p.Cost(more.amounts()); after < before {
 				t.Fatalf("seed %d: %s: %+v cost %d, and with more %s %d", seed, shown(p), tokens, before, name, after)
 			}
 		}

@@ -19,15 +19,18 @@ func (c *Catalog) withUpstreams(m Model, e entry) (Model, error) {
 	}
 	var all []Model
 	for i, u := range e.Upstreams {
+		price, err := u.Price.price()
 		switch {
+		case err != nil:
+			return m, fmt.Errorf("upstreams[%d]: %w", i, err)
 		case !slices.Contains(c.names, u.Provider):
 			return m, fmt.Errorf("upstreams[%d]: provider must be one of %s, not %q", i, strings.Join(c.names, ", "), u.Provider)
-		case u.Weight < 0 || u.Price.price().negative():
+		case u.Weight < 0:
 			return m, fmt.Errorf("upstreams[%d]: a number is negative", i)
 		case (u.Weight > 0) != (e.Upstreams[0].Weight > 0):
 			return m, errors.New("upstreams: set weight for all of them or for none")
 		}
-		all = append(all, c.upstream(m, e, u))
+		all = append(all, c.upstream(m, e, u, price))
 	}
 	same := func(a, b Model) bool { return a.Provider == b.Provider && a.Upstream == b.Upstream }
 	for i, a := range all {
@@ -67,7 +70,7 @@ func (c *Catalog) At(provider, id string) (*Model, bool) {
 
 // upstream is a model at one of its upstreams. What neither the upstream nor the entry says is
 // that of the provider's own list, then what is known of the model there.
-func (c *Catalog) upstream(m Model, e entry, u upstreamEntry) Model {
+func (c *Catalog) upstream(m Model, e entry, u upstreamEntry, price Price) Model {
 	listed, ok := c.OwnModel(u.Provider, cmp.Or(u.Upstream, m.ID))
 	if !ok {
 		listed = &Model{}
@@ -78,7 +81,7 @@ func (c *Catalog) upstream(m Model, e entry, u upstreamEntry) Model {
 	of.like = cmp.Or(u.Like, e.Like, listed.like)
 	switch {
 	case u.Price != nil:
-		of.Price = u.Price.price()
+		of.Price = price
 	case e.Price == nil && (listed.Price.Known || m.Provider != u.Provider):
 		of.Price = listed.Price
 	}

@@ -46,6 +46,9 @@ func (l *loader) checkAlerts() {
 	if l.isSet("ALERT_WEBHOOK_URL") && !l.isSet("ALERT_WEBHOOK_SECRET") {
 		l.fault("ALERT_WEBHOOK_SECRET: missing, but required by ALERT_WEBHOOK_URL; generate one with: echo whsec_$(openssl rand -base64 32)")
 	}
+	if l.isSet("ALERT_EMAIL") && !l.isSet("SMTP_URL") {
+		l.fault("SMTP_URL: missing, but required by ALERT_EMAIL")
+	}
 	if l.isSet("ALERT_WEBHOOK_SECRET") && !l.isSet("ALERT_WEBHOOK_URL") {
 		l.fault("ALERT_WEBHOOK_URL: missing, but required by ALERT_WEBHOOK_SECRET")
 	}

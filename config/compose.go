@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"modelgateway/internal/spelling"
 )
 
 // envFileVariable holds, under Docker Compose, the path of the .env file whose
@@ -67,15 +69,18 @@ func (l *loader) reportUnknown(environ map[string]string) {
 	}
 }
 
-// settingName is the form of a setting's name. Other texts are not shown in faults:
+// settingName is the form of a setting's name, or of a short word. Other texts are not shown in faults:
 // they may be a part of a secret.
-var settingName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+var settingName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$|^[A-Z]{1,12}$`)
 
 // unknown is the fault of a name that is no setting, in a file that is only for
 // settings.
 func (l *loader) unknown(name string) string {
 	if meant := nearest(name, l.known); meant != "" {
 		return misspelt(name, meant)
+	}
+	if meant := spelling.Nearest(name, l.known, 1); len(meant) > 0 && len(name) < minLength && settingName.MatchString(name) {
+		return misspelt(name, meant[0])
 	}
 	if settingName.MatchString(name) {
 		return name + " is not a setting"

@@ -75,6 +75,7 @@ type Config struct {
 	MetricsToken Secret // unset: /metrics needs no credential, or is closed with RequireAuth
 
 	AlertWebhook AlertWebhook
+	AlertEmail   string // address that the same alerts are mailed to; empty: none is mailed
 
 	Tracing Tracing
 

@@ -35,6 +35,20 @@ func keys(into *[]Secret) format {
 	}}
 }
 
+// OneKey reads a key of a provider as its setting does.
+func OneKey(text string) (Secret, error) {
+	const longest = 4096
+	var pool []Secret
+	err := keys(&pool).parse(text)
+	if err == nil && (len(pool) > 1 || len(text) > longest) {
+		err = errors.New("it is too long, or there are several")
+	}
+	if err != nil {
+		return Secret{}, err
+	}
+	return pool[0], nil
+}
+
 // credential is a client secret or a token. RFC 6749, appendix A.2, allows
 // printable ASCII.
 func credential(into *Secret) format {

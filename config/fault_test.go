@@ -108,6 +108,8 @@ var badConfigurations = []struct {
 	{"GEMINI_BASE_URL", []string{"GEMINI_BASE_URL=https://h:"}},
 	{"GEMINI_BASE_URL", []string{"GEMINI_BASE_URL=https://h\\x"}},
 	{"SIMULATOR", []string{"SIMULATOR=maybe"}},
+	{"OPENAI_API_KEY", []string{"OPENAI_KEY=" + plantedSecret}},
+	{"ANTHROPIC_API_KEY", []string{"CLAUDE_API_KEY=" + plantedSecret}},
 	{"SIMULATOR", []string{"SIMULATOR=true", "OPENAI_BASE_URL=https://api.openai.com/v1"}},
 	{"ANTHROPIC_BASE_URL", []string{"SIMULATOR=true", "ANTHROPIC_BASE_URL=https://h"}},
 	{"MODELS_FILE", []string{"MODELS_FILE=/nowhere/models.yaml"}},

@@ -28,7 +28,11 @@ func (l *loader) reportMisspelt(environ map[string]string) {
 		if slices.Contains(l.known, name) || slices.Contains(foreignNames, name) || isComposeName(name) {
 			continue
 		}
-		if meant := nearest(name, l.known); meant != "" {
+		meant := nearest(name, l.known)
+		if keySetting(name) == meant && environ[meant] != "" {
+			continue // of another program, beside the gateway's
+		}
+		if meant != "" {
 			l.fault("%s", misspelt(name, meant))
 		}
 	}
@@ -51,6 +55,9 @@ const (
 // nearest returns the known name that name is probably a misspelling of, or "".
 func nearest(name string, known []string) string {
 	meant, best, upper := "", maxEdits+1, strings.ToUpper(name)
+	if key := keySetting(upper); key != upper && slices.Contains(known, key) {
+		return key
+	}
 	for _, candidate := range known {
 		if strings.EqualFold(name, candidate) {
 			return candidate
@@ -67,6 +74,19 @@ func nearest(name string, known []string) string {
 		}
 	}
 	return meant
+}
+
+// keySetting is the setting of a provider's key that a name such as OPENAI_KEY or CLAUDE_API_KEY means.
+func keySetting(name string) string {
+	provider, isKey := strings.CutSuffix(name, "_KEY")
+	if !isKey {
+		return name
+	}
+	provider = strings.TrimSuffix(provider, "_API")
+	if provider == "CLAUDE" {
+		provider = "ANTHROPIC"
+	}
+	return provider + "_API_KEY"
 }
 
 // lacksWords reports whether the last words of a known name are missing, as in

@@ -145,9 +145,10 @@ func (l *loader) spending() []row {
 		plain("ADMIN_EMAILS", "", emails(&s.AdminEmails),
 			"Addresses whose users are administrators once the address is verified; when empty, only users who were made administrators"),
 		secret("ALERT_WEBHOOK_URL", "", webhook(&l.AlertWebhook.URL),
-			"URL that is told when a key, a user or a team has spent 80 % and 100 % of its budget; none when empty"),
+			"URL that is told when a budget is spent to 80 % and 100 %, a provider fails and returns, or a model in use ends soon; none when empty"),
 		secret("ALERT_WEBHOOK_SECRET", "", webhookSecret(&l.AlertWebhook.Key),
 			"Secret that signs what ALERT_WEBHOOK_URL is sent; required with it"),
+		plain("ALERT_EMAIL", "", sender(&l.AlertEmail), "E-mail address that is mailed the same; requires SMTP_URL; none when empty"),
 	})
 }
 

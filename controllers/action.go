@@ -46,6 +46,13 @@ func Find[Found, Form any](do func(context.Context, string) (Found, error), show
 	}
 }
 
+// Act makes the handler of an action on the thing that the path names, which needs the actor and no body.
+func Act[Thing, Form any](do func(context.Context, admin.Actor, string) (Thing, error), show func(Thing) Form) middleware.Handler {
+	return func(c *gin.Context) error {
+		return answerAs(c, http.StatusOK, show)(do(c.Request.Context(), actor(c), lastID(c)))
+	}
+}
+
 // Delete makes the handler of an action that ends the thing that the path ends in. object is
 // what the API calls it.
 func Delete(do func(context.Context, admin.Actor, string) error, object string) middleware.Handler {
@@ -76,13 +83,6 @@ func answerAs[Out, Form any](c *gin.Context, status int, show func(Out) Form) fu
 			return err
 		}
 		return writeJSON(c, status, show(out))
-	}
-}
-
-// answerPage is answer for a part of a list.
-func answerPage[Row, Form any](c *gin.Context, show func(*Row) Form) func(rows []Row, more bool, err error) error {
-	return func(rows []Row, more bool, err error) error {
-		return answer(c, http.StatusOK)(api.ShowPage(rows, more, show), err)
 	}
 }
 

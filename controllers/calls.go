@@ -1,10 +1,13 @@
 package controllers
 
 import (
+	"cmp"
+	"context"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 
@@ -31,11 +34,56 @@ func (h *Calls) List(c *gin.Context) error {
 		"from": &ask.From, "to": &ask.To, "time_zone": &ask.TimeZone, "model": &ask.Model, "provider": &ask.Provider,
 		"dialect": &ask.Dialect, "outcome": &ask.Outcome, "status": &ask.Status, "request_id": &ask.RequestID, "q": &ask.Search,
 		"after": &ask.After, "limit": &ask.Limit, "user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID,
+		"agent": &ask.Agent, "project": &ask.Project, "session": &ask.Session,
 	})
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK)(h.Service.List(c.Request.Context(), of, ask))
+	return answerCalls(c, "calls", &ask, func(ctx context.Context) (api.CursorPage[api.Call], error) {
+		return h.Service.List(ctx, of, ask)
+	})
+}
+
+// Refusals answers GET /v1/refusals, GET /admin/refusals and that of a team with the refused calls of the scope.
+func (h *Calls) Refusals(c *gin.Context) error {
+	of, err := callsOf(c, h.Admin)
+	if err != nil {
+		return err
+	}
+	var ask ledger.CallsRequest
+	err = readQuery(c, map[string]*string{
+		"from": &ask.From, "to": &ask.To, "time_zone": &ask.TimeZone, "model": &ask.Model, "reason": &ask.Reason,
+		"request_id": &ask.RequestID, "q": &ask.Search, "after": &ask.After, "limit": &ask.Limit,
+		"user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID,
+	})
+	if err != nil {
+		return err
+	}
+	return answerCalls(c, "refusals", &ask, func(ctx context.Context) (api.CursorPage[api.Refusal], error) {
+		return h.Service.Refusals(ctx, of, ask)
+	})
+}
+
+// answerCalls answers with a page of a list, or with all of it where the client accepts a file.
+func answerCalls[Row any](
+	c *gin.Context, name string, ask *ledger.CallsRequest, list func(context.Context) (api.CursorPage[Row], error),
+) error {
+	ctx, as := c.Request.Context(), fileType(c)
+	if as == "" {
+		return answer(c, http.StatusOK)(list(ctx))
+	}
+	limited := ask.Limit != ""
+	if !limited {
+		ask.Limit = strconv.Itoa(ledger.LongestPage)
+	}
+	return sendFile(c, as, name, func(after string) ([]Row, string, error) {
+		ask.After = cmp.Or(after, ask.After)
+		page, err := list(ctx)
+		if limited {
+			page.NextAfter = ""
+		}
+		return page.Data, string(page.NextAfter), err
+	})
 }
 
 // Get answers with one of the calls of List.
@@ -45,6 +93,34 @@ func (h *Calls) Get(c *gin.Context) error {
 		return err
 	}
 	return answer(c, http.StatusOK)(h.Service.Get(c.Request.Context(), of, lastID(c)))
+}
+
+// Sessions answers GET /v1/sessions and GET /admin/sessions with the sessions that have calls of the scope.
+func (h *Calls) Sessions(c *gin.Context) error {
+	of, err := callsOf(c, h.Admin)
+	if err != nil {
+		return err
+	}
+	var ask ledger.CallsRequest
+	err = readQuery(c, map[string]*string{
+		"from": &ask.From, "to": &ask.To, "time_zone": &ask.TimeZone, "user_id": &ask.UserID, "key_id": &ask.KeyID,
+		"agent": &ask.Agent, "project": &ask.Project, "after": &ask.After, "limit": &ask.Limit,
+	})
+	if err != nil {
+		return err
+	}
+	return answerCalls(c, "sessions", &ask, func(ctx context.Context) (api.CursorPage[api.AgentSession], error) {
+		return h.Service.Sessions(ctx, of, ask)
+	})
+}
+
+// Session answers with one of the sessions of Sessions, and its agents.
+func (h *Calls) Session(c *gin.Context) error {
+	of, err := callsOf(c, h.Admin)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK)(h.Service.Session(c.Request.Context(), of, lastID(c)))
 }
 
 // callsOf are the calls of a request's scope.

@@ -14,6 +14,7 @@ import (
 	"modelgateway/services/conversation"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
+	"modelgateway/services/origin"
 	"modelgateway/services/routing"
 )
 
@@ -22,6 +23,7 @@ type Generate struct {
 	Dialect       *api.Dialect
 	Service       *inference.Service
 	Conversations *conversation.Service
+	Origins       *origin.Service
 	Concurrency   *inflight.Limiter
 	MaxBytes      int64
 	Strict        bool          // of requests without the header
@@ -37,7 +39,7 @@ func (h *Generate) Create(c *gin.Context) (err error) {
 		return err
 	}
 	defer slot.Release()
-	r := reading{h.Dialect, h.Dialect.Decode, h.Conversations, h.MaxBytes, h.Strict, h.Now}
+	r := reading{h.Dialect, h.Dialect.Decode, h.Conversations, h.Origins, h.MaxBytes, h.Strict, h.Now, h.Service.NewID}
 	input, err := r.input(c, from, &slot)
 	if err != nil {
 		return err
@@ -113,7 +115,10 @@ func (h *Count) Create(c *gin.Context) error {
 		return err
 	}
 	defer slot.Release()
-	r := reading{dialect: h.Dialect, decode: h.Dialect.DecodeCount, conversations: h.Conversations, maxBytes: h.MaxBytes, now: time.Now}
+	r := reading{
+		dialect: h.Dialect, decode: h.Dialect.DecodeCount, conversations: h.Conversations, maxBytes: h.MaxBytes, now: time.Now,
+		newID: h.Service.NewID,
+	}
 	input, err := r.input(c, from, &slot)
 	if err != nil {
 		return err

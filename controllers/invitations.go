@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/api"
+	"modelgateway/models"
 	"modelgateway/services/account"
 	"modelgateway/services/admin"
 )
@@ -22,11 +23,10 @@ func (h *Admin) Invite(c *gin.Context) error {
 
 // Invitations answers GET /admin/invitations, and that of a team.
 func (h *Admin) Invitations(c *gin.Context) error {
-	page, err := readPage(c)
-	if err != nil {
-		return err
-	}
-	return answerPage(c, admin.ShowInvitation)(h.Service.Invitations(c.Request.Context(), actor(c), page))
+	return answerPages(c, "invitations", admin.ShowInvitation, func(i *api.Invitation) string { return i.ID },
+		func(page models.Page) ([]models.Invitation, bool, error) {
+			return h.Service.Invitations(c.Request.Context(), actor(c), page)
+		})
 }
 
 // OldLink answers GET /auth/link, to which links of former versions lead: it redirects to the

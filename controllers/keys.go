@@ -77,23 +77,36 @@ func (h *Keys) List(c *gin.Context) error {
 	})(keys, err)
 }
 
+// Get answers GET /auth/keys/{key_id}.
+func (h *Keys) Get(c *gin.Context) error {
+	return answerAs(c, http.StatusOK, auth.ShowKey)(h.Service.Get(c.Request.Context(), user(c), lastID(c)))
+}
+
 // Revoke ends a key of the user, which is refused from then on.
 func (h *Keys) Revoke(ctx context.Context, by admin.Actor, id string) error {
 	return h.Service.Revoke(ctx, by.UserID, id)
 }
 
+// RestoreOwnKey takes the revocation of a key of the user back.
+func (h *Admin) RestoreOwnKey(ctx context.Context, by admin.Actor, id string) (*auth.KeyState, error) {
+	state, err := h.Service.RestoreKey(ctx, by.Own(), id)
+	if err != nil {
+		return nil, err
+	}
+	return &state.KeyState, nil
+}
+
 // Keys answers GET /admin/keys, and that of a team.
 func (h *Admin) Keys(c *gin.Context) error {
-	page, err := readPage(c)
-	if err != nil {
-		return err
-	}
 	query, err := readKeyQuery(c)
 	if err != nil {
 		return err
 	}
 	query.UserID, query.TeamID = c.Query("user_id"), c.Query("team_id")
-	return answerPage(c, admin.ShowKey)(h.Service.Keys(c.Request.Context(), actor(c), query, page))
+	return answerPages(c, "keys", admin.ShowKey, func(k *api.AdminKey) string { return k.ID },
+		func(page models.Page) ([]admin.OwnedKeyState, bool, error) {
+			return h.Service.Keys(c.Request.Context(), actor(c), query, page)
+		})
 }
 
 // CreateKey answers POST /admin/keys, and that of a team.

@@ -2,11 +2,13 @@ package controllers
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/api"
+	"modelgateway/llm"
 	"modelgateway/middleware"
 	"modelgateway/services/registry"
 )
@@ -16,16 +18,16 @@ type Models struct {
 	Service func() *registry.Models
 }
 
-// List answers with the whole catalogue, or with available=true what the caller can
-// use.
+// List answers with the chat models of the catalogue and those that can be called, or with what
+// kind, available and all say.
 func (h *Models) List(c *gin.Context) error {
-	available, err := onlyAvailable(c)
+	q, err := queryOf(c)
 	if err != nil {
 		return err
 	}
 	models := h.Service()
 	c.Header("x-gateway-prices-date", models.FactsDate())
-	list := models.List(registry.Query{Refused: refused(c), Available: available})
+	list := models.List(q)
 	if c.Request.URL.Query().Has("client_version") {
 		// Codex reads its own form of models there, and uses its own list where there is none.
 		list.Models = []api.Model{}
@@ -48,14 +50,23 @@ func refused(c *gin.Context) func(names ...string) bool {
 	return func(names ...string) bool { return levels.Refusing(names...) != nil }
 }
 
-func onlyAvailable(c *gin.Context) (bool, error) {
-	switch c.Query("available") {
-	case "":
-		return false, nil
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
+// queryOf is what a request asks for.
+func queryOf(c *gin.Context) (registry.Query, error) {
+	q := registry.Query{Refused: refused(c), Kind: llm.Kind(c.DefaultQuery("kind", string(llm.KindChat)))}
+	switch {
+	case q.Kind == "all":
+		q.Kind = ""
+	case !slices.Contains(llm.Kinds(), q.Kind):
+		return q, api.Invalid(api.CodeInvalidValue, "kind", "kind must be %s, %s or all", llm.KindChat, llm.KindEmbedding)
 	}
-	return false, api.Invalid(api.CodeInvalidValue, "available", "available must be true or false")
+	for name, into := range map[string]*bool{"available": &q.Available, "all": &q.All} {
+		switch c.Query(name) {
+		case "", "false":
+		case "true":
+			*into = true
+		default:
+			return q, api.Invalid(api.CodeInvalidValue, name, "%s must be true or false", name)
+		}
+	}
+	return q, nil
 }

@@ -19,6 +19,7 @@ import (
 	"modelgateway/services/conversation"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
+	"modelgateway/services/origin"
 )
 
 // reading is how a route reads its requests to a model.
@@ -26,14 +27,17 @@ type reading struct {
 	dialect       *api.Dialect
 	decode        func(*api.Incoming) (*llm.Request, error) // the dialect's for this kind of request
 	conversations *conversation.Service
+	origins       *origin.Service // nil: the requests are booked nowhere
 	maxBytes      int64
 	strict        bool // of requests without the header
 	now           func() time.Time
+	newID         func(time.Time) string // of a call
 }
 
 // input reads a request: what its headers say, and its body.
 func (r *reading) input(c *gin.Context, from *middleware.Request, slot *inflight.Slot) (in inference.Input, err error) {
 	began := r.now()
+	in.ID = r.newID(began)
 	in.Caller, in.RequestID, in.UserAgent = from.Caller, from.ID(c), c.GetHeader("User-Agent")
 	in.NoFallback, in.Strict = isFalse(c.GetHeader(fallbackHeader)), r.strict
 	if header := c.GetHeader("X-Gateway-Strict-Params"); header != "" {
@@ -45,6 +49,10 @@ func (r *reading) input(c *gin.Context, from *middleware.Request, slot *inflight
 	}
 	incoming := api.Incoming{URL: c.Request.URL, Header: c.Request.Header, Body: from.Body, Memory: slot}
 	if in.Request, err = r.decode(&incoming); err != nil {
+		return in, err
+	}
+	if err := r.origin(c.Request, &in); err != nil {
+		from.Model = in.Request.Model
 		return in, err
 	}
 	if err := r.resume(c.Request.Context(), incoming, &in); err != nil {

@@ -6,16 +6,16 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/api"
+	"modelgateway/models"
 	"modelgateway/services/admin"
 )
 
 // Teams answers GET /admin/teams.
 func (h *Admin) Teams(c *gin.Context) error {
-	page, err := readPage(c)
-	if err != nil {
-		return err
-	}
-	return answerPage(c, admin.ShowTeam)(h.Service.Teams(c.Request.Context(), page))
+	return answerPages(c, "teams", admin.ShowTeam, func(t *api.Team) string { return t.ID },
+		func(page models.Page) ([]admin.TeamState, bool, error) {
+			return h.Service.Teams(c.Request.Context(), page)
+		})
 }
 
 // OwnTeams answers GET /auth/teams.

@@ -1,12 +1,11 @@
 package controllers
 
 import (
-	"mime"
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
+	"modelgateway/api"
 	"modelgateway/middleware"
 	"modelgateway/services/admin"
 	"modelgateway/services/ledger"
@@ -24,7 +23,7 @@ func (h *Usage) Show(c *gin.Context) error {
 	err := readQuery(c, map[string]*string{
 		"from": &ask.From, "to": &ask.To, "group_by": &ask.GroupBy, "step": &ask.Step, "time_zone": &ask.TimeZone,
 		"previous": &ask.Previous, "user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID, "model": &ask.Model,
-		"provider": &ask.Provider,
+		"provider": &ask.Provider, "agent": &ask.Agent, "project": &ask.Project,
 	})
 	if err != nil {
 		return err
@@ -34,12 +33,34 @@ func (h *Usage) Show(c *gin.Context) error {
 		return err
 	}
 	list := report.Show()
-	if !wantsCSV(c.GetHeader("Accept")) {
-		return writeJSON(c, http.StatusOK, list)
+	switch as := fileType(c); as {
+	case api.CSV:
+		startFile(c, as, report.FileName())
+		return writeText(c, http.StatusOK, report.CSV(&list))
+	case api.JSONLines:
+		return sendFile(c, as, report.FileName(), func(string) ([]api.UsageRow, string, error) { return list.Data, "", nil })
 	}
-	c.Header("Content-Type", "text/csv; charset=utf-8")
-	c.Header("Content-Disposition", `attachment; filename="`+report.FileName()+`"`)
-	return writeText(c, http.StatusOK, report.CSV(&list))
+	return writeJSON(c, http.StatusOK, list)
+}
+
+// Statement answers GET /admin/statement with what was spent in a month.
+func (h *Usage) Statement(c *gin.Context) error {
+	var month, zone string
+	if err := readQuery(c, map[string]*string{"month": &month, "time_zone": &zone}); err != nil {
+		return err
+	}
+	s, err := h.Service.Statement(c.Request.Context(), month, zone)
+	if err != nil {
+		return err
+	}
+	name := "statement-" + s.Month
+	switch as := fileType(c); as {
+	case api.CSV:
+		return sendFile(c, as, name, func(string) ([]api.StatementCells, string, error) { return ledger.StatementCells(s.Lines), "", nil })
+	case api.JSONLines:
+		return sendFile(c, as, name, func(string) ([]api.StatementLine, string, error) { return s.Lines, "", nil })
+	}
+	return writeJSON(c, http.StatusOK, s)
 }
 
 func (h *Usage) report(c *gin.Context, ask ledger.UsageRequest) (*ledger.UsageReport, error) {
@@ -61,15 +82,4 @@ func (h *Usage) report(c *gin.Context, ask ledger.UsageRequest) (*ledger.UsageRe
 func clip(name string) string {
 	const longest = 50
 	return string([]rune(name)[:min(len([]rune(name)), longest)])
-}
-
-// wantsCSV says whether a client names CSV as a type that it accepts.
-func wantsCSV(accept string) bool {
-	for part := range strings.SplitSeq(accept, ",") {
-		name, _, err := mime.ParseMediaType(part)
-		if err == nil && name == "text/csv" {
-			return true
-		}
-	}
-	return false
 }

@@ -64,7 +64,7 @@ func TestAdminUsageMatchesTheDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const totals = `"total":{"calls":2,"failed":1,"estimated":1,"unpriced":1,"input_tokens":5,"cached_tokens":4,"cache_write_tokens":3,"output_tokens":2,"reasoning_tokens":1,"total_tokens":7,"cost_usd":1.5}}`
+	const totals = `"total":{"calls":2,"failed":1,"estimated":1,"unpriced":1,"input_tokens":5,"cached_tokens":4,"cache_write_tokens":3,"output_tokens":2,"reasoning_tokens":1,"total_tokens":7,"cost_usd":1.5},"refused":{}}`
 	for query, want := range map[string]string{
 		"": `{"object":"list","from":"2026-10-23","to":"2026-11-21","group_by":["day"],"data":[{"day":"2026-11-21","calls":2,"failed":1,"estimated":1,"unpriced":1,"input_tokens":5,"cached_tokens":4,"cache_write_tokens":3,"output_tokens":2,"reasoning_tokens":1,"total_tokens":7,"cost_usd":1.5}],` + totals,
 		"?from=2026-11-21&group_by=user,key,model": `{"object":"list","from":"2026-11-21","to":"2026-11-21","group_by":["user","key","model"],"data":[` +
@@ -117,9 +117,9 @@ func TestUsageIsATableForClientsThatAcceptCSV(t *testing.T) {
 	h := controllers.Usage{Service: ledger.NewUsage(d.Store, func() time.Time { return now })}
 	engine.GET("/admin/usage", chain.Identify, middleware.All.Set, chain.Handle(h.Show))
 	for query, want := range map[string]string{
-		"?group_by=model,user": "user_id,user_email,model,provider,calls,failed,estimated,unpriced,input_tokens,cached_tokens," +
+		"?group_by=model,user": "user_id,user_email,user_deleted_at,model,provider,calls,failed,estimated,unpriced,input_tokens,cached_tokens," +
 			"cache_write_tokens,output_tokens,reasoning_tokens,total_tokens,cost_usd\n" +
-			"ada,ada@example.com,\"'=HYPERLINK(\"\"x\"\"),1\",openai,1,0,0,0,5,0,0,2,0,7,1.5\n",
+			"ada,ada@example.com,,\"'=HYPERLINK(\"\"x\"\"),1\",openai,1,0,0,0,5,0,0,2,0,7,1.5\n",
 		"?group_by=provider&previous=true": "provider,calls,failed,estimated,unpriced,input_tokens,cached_tokens,cache_write_tokens," +
 			"output_tokens,reasoning_tokens,total_tokens,cost_usd,first_token_ms_p50,first_token_ms_p95,duration_ms_p50,duration_ms_p95\n" +
 			"openai,1,0,0,0,5,0,0,2,0,7,1.5,,,286,286\n",

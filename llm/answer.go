@@ -32,6 +32,18 @@ type AnswerChoice struct {
 	Ending
 }
 
+// CountImages is how many images a whole answer has.
+func (a *Answer) CountImages() (n int64) {
+	for i := range a.Choices {
+		for _, b := range a.Choices[i].Blocks {
+			if b.Kind == BlockMedia && b.Media.Kind == Image {
+				n++
+			}
+		}
+	}
+	return n + a.Images
+}
+
 // Events yields the blocks of a choice as the events that they would have come in, without those
 // of its beginning and its end. An event is valid until the next one.
 func (c *AnswerChoice) Events(yield func(*Event)) {

@@ -83,6 +83,7 @@ type Head struct {
 	Created     int64  // Unix seconds
 	ServiceTier string
 	Fingerprint string // of the system, or of a simulator
+	Images      int64  // of an answer whose events have Raw: as many as have come
 	Length      int64  // bytes of an answer that comes in pieces; 0 = unknown, or it comes whole
 
 	// Counter is the usage that the upstream has reported so far; nil if it

@@ -48,6 +48,12 @@ type Request struct {
 	// upstream key before Session does. Empty where the client names none.
 	CacheKey string
 
+	// Affinity is the client's name of an end user that chooses the upstream key where there is
+	// no Session. Empty where the client names none, or its dialect does not go by it.
+	Affinity string
+
+	Project string // that the body says the call is for; empty = none
+
 	// Handle makes the name under which the client knows an object that its provider keeps,
 	// such as a response: only the client that was given it may use it again, and it leads to
 	// the same provider and key. nil: the client gets names that cannot be used again.

@@ -38,15 +38,14 @@ type Auth struct {
 func (m Chain) Caller(a Auth) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		caller, err := a.identify(c.Request.Context(), c.Request.Header, a.Foreign != nil && a.Foreign(c))
+		setCaller(c, caller)
 		if err != nil {
 			m.fail(c, err)
 			return
 		}
 		if a.Verified && caller.Unverified {
 			m.fail(c, auth.VerificationRequired())
-			return
 		}
-		setCaller(c, caller)
 	}
 }
 
@@ -180,7 +179,7 @@ func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, er
 }
 
 // authenticate returns the caller of a bearer credential, an API key, or both if they are the
-// same.
+// same; with an error the caller of a key that is not valid any more, for the log.
 func (a Auth) authenticate(ctx context.Context, token, key string) (caller auth.Caller, err error) {
 	if token != "" && key != "" && token != key {
 		return caller, api.Unauthorized(api.CodeInvalidAPIKey, "Authorization and X-API-Key have different credentials: send one of them")
@@ -191,10 +190,10 @@ func (a Auth) authenticate(ctx context.Context, token, key string) (caller auth.
 	} else {
 		found, err = a.Keys.Authenticate(ctx, cmp.Or(key, token))
 	}
-	if err != nil {
+	if found == nil {
 		return caller, err
 	}
-	return *found, nil
+	return *found, err
 }
 
 // isOurs says whether a credential has the form of a key, or is a token that this gateway

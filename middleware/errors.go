@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"modelgateway/api"
+	"modelgateway/models"
 	"modelgateway/services/inference"
 	"modelgateway/services/metrics"
 	"modelgateway/services/tracing"
@@ -27,6 +28,8 @@ type Chain struct {
 	Metrics *metrics.Metrics // nil = no request is counted
 	Tracer  *tracing.Tracer  // nil = no request is traced
 	Now     func() time.Time
+
+	Refused func(models.Refusal) // receives the calls with known keys that are refused; nil = none
 
 	Cookies Cookies // of the console
 

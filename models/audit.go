@@ -3,7 +3,8 @@ package models
 import "gorm.io/gorm"
 
 // Audit is a row of what administrators did. It is written in the transaction
-// of the change that it records. Triggers refuse to change or delete it.
+// of the change that it records. Triggers refuse to change or delete it, but
+// for Transaction.EraseUsers.
 type Audit struct {
 	ID         string // begins with the time: later ones are greater
 	At         int64  // Unix microseconds

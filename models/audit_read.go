@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +20,8 @@ type AuditFilter struct {
 	Containing string // a text in any case: of the actor's address, of the action, the target, the detail or the request
 }
 
-// AuditRow is a row of the audit with the names of today; empty for what is no more.
+// AuditRow is a row of the audit with the names of today, and the last addresses of users who are
+// deleted; empty for what is no more.
 type AuditRow struct {
 	Audit
 	ActorName  string
@@ -126,8 +126,7 @@ func nameAudit(db *gorm.DB, rows []AuditRow) error {
 	for i := range rows {
 		ids = append(ids, rows[i].ActorID, rows[i].Target)
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+	ids = distinct(ids)
 	if len(ids) == 0 {
 		return nil
 	}
@@ -135,7 +134,8 @@ func nameAudit(db *gorm.DB, rows []AuditRow) error {
 	err := db.Raw(`SELECT id, name, email FROM users WHERE id IN ?
 		UNION ALL SELECT id, name, '' FROM api_keys WHERE id IN ?
 		UNION ALL SELECT id, name, '' FROM teams WHERE id IN ?
-		UNION ALL SELECT id, '', email FROM one_time_tokens WHERE id IN ?`, ids, ids, ids, ids).Scan(&named).Error
+		UNION ALL SELECT id, '', email FROM deleted_users WHERE id IN ?
+		UNION ALL SELECT id, '', email FROM one_time_tokens WHERE id IN ?`, ids, ids, ids, ids, ids).Scan(&named).Error
 	if err != nil {
 		return err
 	}

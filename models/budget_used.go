@@ -11,6 +11,7 @@ import (
 // window. Money is in micro-dollars.
 type BudgetUse struct {
 	ID     string
+	Name   string // an e-mail address for a user
 	Span   Window
 	Budget int64
 	Spent  int64
@@ -36,9 +37,9 @@ func (k BudgetKind) Account(id string) string {
 // The accounts that can be charged: not of revoked keys, nor of users who are disabled.
 // A budget of 0 is not listed: it is a refusal of all calls, and never becomes spent.
 var budgetAccounts = map[BudgetKind]string{
-	"key":  "SELECT id, budget, budget_window AS span FROM api_keys WHERE revoked_at = 0",
-	"team": "SELECT id, budget, budget_window AS span FROM teams",
-	"user": `SELECT id, CASE WHEN budget_window = '' THEN CAST(@budget AS BIGINT) ELSE budget END AS budget,
+	"key":  "SELECT id, name, budget, budget_window AS span FROM api_keys WHERE revoked_at = 0",
+	"team": "SELECT id, name, budget, budget_window AS span FROM teams",
+	"user": `SELECT id, email AS name, CASE WHEN budget_window = '' THEN CAST(@budget AS BIGINT) ELSE budget END AS budget,
 		CASE WHEN budget_window = '' THEN @window ELSE budget_window END AS span FROM users WHERE disabled_at = 0`,
 }
 
@@ -47,7 +48,8 @@ var budgetAccounts = map[BudgetKind]string{
 func (s *Store) BudgetsUsed(
 	ctx context.Context, kind BudgetKind, at time.Time, fallback Limits, after string, limit int,
 ) (used []BudgetUse, err error) {
-	query := `SELECT a.id, a.span, a.budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend WHERE account = @prefix || a.id
+	query := `SELECT a.id, a.name, a.span, a.budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend
+		WHERE account = @prefix || a.id
 		AND day >= CASE a.span WHEN 'day' THEN @day WHEN 'week' THEN @week WHEN 'month' THEN @month ELSE '' END) AS spent
 		FROM (` + budgetAccounts[kind] + `) AS a WHERE a.span <> '' AND a.budget > 0 AND a.id > @after ORDER BY a.id LIMIT @limit`
 	err = s.run(ctx, func(db *gorm.DB) error {

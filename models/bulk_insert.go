@@ -24,6 +24,7 @@ type bulkInsert struct {
 	placeholders          string // VALUES, for SQLite
 	unnest                string // SELECT, for PostgreSQL: one array for each column
 	onConflict            string
+	sparse                bool // empty texts and numbers that are 0 are NULL, and the last column is of bytes
 }
 
 func newBulkInsert(table string, texts, flags, numbers []string, onConflict string) bulkInsert {
@@ -45,11 +46,22 @@ func newBulkInsert(table string, texts, flags, numbers []string, onConflict stri
 	return in
 }
 
+// thin is the insert of rows most of whose values are empty or 0, which are NULL then, and that have
+// bytes in the last column. It cannot upsert.
+func (in bulkInsert) thin(blob string) bulkInsert {
+	in.sparse = true
+	in.columns = append(in.columns, blob)
+	in.insert = strings.TrimSuffix(in.insert, ") ") + ", " + blob + ") "
+	in.placeholders = strings.TrimSuffix(in.placeholders, ") ") + ", ?) "
+	return in
+}
+
 // bulkRow is one row of a bulkInsert, in the order of its columns.
 type bulkRow struct {
 	texts   []string
 	flags   []bool
 	numbers []int64
+	blob    []byte
 }
 
 // bulkRows are n rows. fill appends the values of row i to an empty bulkRow,
@@ -151,7 +163,7 @@ func (in *bulkInsert) copyRows(on connTx, rows bulkRows) error {
 	source := pgx.CopyFromSlice(rows.n, func(i int) ([]any, error) {
 		rows.get(i, &r)
 		for column := range values {
-			values[column] = r.value(column)
+			values[column] = in.value(&r, column)
 		}
 		return values, nil
 	})
@@ -191,7 +203,7 @@ func (in *bulkInsert) insertRows(on connTx, rows bulkRows) error {
 			}
 			rows.get(i, &r)
 			for column := range args {
-				args[column].Value = r.value(column)
+				args[column].Value = in.value(&r, column)
 			}
 			if _, err := statement.ExecContext(ctx, args); err != nil {
 				return err
@@ -225,17 +237,26 @@ func prepare(ctx context.Context, conn any, query string) (preparedStatement, er
 
 // get reads row i into the memory of r.
 func (b *bulkRows) get(i int, r *bulkRow) {
-	*r = bulkRow{r.texts[:0], r.flags[:0], r.numbers[:0]}
+	*r = bulkRow{r.texts[:0], r.flags[:0], r.numbers[:0], r.blob[:0]}
 	b.fill(i, r)
 }
 
 // value is the value of a column.
-func (r *bulkRow) value(column int) any {
-	if column < len(r.texts) {
+func (in *bulkInsert) value(r *bulkRow, column int) any {
+	if column < in.texts {
+		if in.sparse && r.texts[column] == "" {
+			return nil
+		}
 		return r.texts[column]
 	}
-	if column -= len(r.texts); column < len(r.flags) {
+	if column -= in.texts; column < in.flags {
 		return r.flags[column]
 	}
-	return r.numbers[column-len(r.flags)]
+	if column -= in.flags; column < in.numbers {
+		if in.sparse && r.numbers[column] == 0 {
+			return nil
+		}
+		return r.numbers[column]
+	}
+	return r.blob
 }

@@ -11,7 +11,7 @@ import (
 	"modelgateway/tests/servertest"
 )
 
-// insertCallRows uses the connection directly, not the pool's transaction: a row
+// insertRows uses the connection directly, not the pool's transaction: a row
 // that it wrote after the end of the transaction would be committed by itself.
 func TestNoRowIsWrittenAfterItsTransactionHasEnded(t *testing.T) {
 	for name, address := range map[string]func() string{
@@ -40,7 +40,7 @@ func TestNoRowIsWrittenAfterItsTransactionHasEnded(t *testing.T) {
 						t.Fatal("the transaction does not end")
 					}
 				}
-				if err := insertCallRows(on, []Call{{ID: "call_1"}}); err == nil {
+				if err := insertRows(on, []Call{{ID: "call_1"}}, []int64{1}, make([]rowNames, 1)); err == nil {
 					t.Error("a row was written")
 				}
 				return ctx.Err()
@@ -48,7 +48,7 @@ func TestNoRowIsWrittenAfterItsTransactionHasEnded(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-			var calls []Call
+			var calls []ledgerRow
 			if err := store.db.WithContext(t.Context()).Find(&calls).Error; err != nil || len(calls) != 0 {
 				t.Errorf("%d rows outside of a transaction, %v", len(calls), err)
 			}

@@ -24,9 +24,17 @@ type Call struct {
 	CacheWriteTokens int64
 	OutputTokens     int64 // reasoning included
 	ReasoningTokens  int64
-	Estimated        bool  // at least some of the tokens are estimated
-	Priced           bool  // false: the model has no price, and Cost is 0
-	Cost             int64 // micro-dollars
+
+	CacheWriteHourTokens int64 // of CacheWriteTokens: kept for an hour
+	Searches             int64 // of the web, by the provider
+	Requests             int64 // that the provider charges beside their tokens
+	Images               int64 // in the answer, where they are paid by number
+	Seconds              int64 // of sound or video, where they are paid by length
+	Characters           int64 // where they are paid in place of tokens
+
+	Estimated bool  // at least some of the tokens are estimated
+	Priced    bool  // false: the model has no price, and Cost is 0
+	Cost      int64 // micro-dollars
 
 	BeganAt      int64 // Unix microseconds; the call is summed under this UTC day
 	FirstTokenUS int64 // microseconds until the first byte was sent to the client; 0 = none was
@@ -40,6 +48,16 @@ type Call struct {
 	UpstreamKey string // the last four characters of the key that answered, or was tried last
 	OpenedUS    int64  // microseconds until the first provider was asked; 0 = none was
 	Detail      string // JSON of what only some calls have; empty = nothing
+
+	Project       string // as the client names it
+	Session       string // the same: a session belongs to the caller
+	AgentID       string // the same: of the agent inside of the session that made the call
+	ParentAgentID string // the same: of the agent that started it
+	Agent         string // the program that made the call, such as claude-code; empty where it is not known
+	Account       string // of the provider that answered; empty where it has one only
+	CacheMiss     int    // why the provider's prompt cache was missed; 0 = it is not known
+
+	SessionN int64 `gorm:"-"` // the number of the session; 0 without one, and before the row is read
 
 	Details *CallDetail `gorm:"-"` // nil = nothing; Clean makes Detail of it
 

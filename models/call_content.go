@@ -40,8 +40,10 @@ func (s *Store) HasContent(ctx context.Context, id string) (bool, error) {
 // and returns how many: at most limit.
 func (s *Store) DeleteContentsBefore(ctx context.Context, at time.Time, limit int) (n int64, err error) {
 	err = s.run(ctx, func(db *gorm.DB) error {
-		done := db.Exec("DELETE FROM call_contents WHERE id IN (SELECT id FROM call_contents WHERE id < ? ORDER BY id LIMIT ?)",
-			CallID(at, ""), limit)
+		// Ids of the former release have another length.
+		done := db.Exec("DELETE FROM call_contents WHERE id IN (SELECT id FROM call_contents "+
+			"WHERE CASE WHEN LENGTH(id) = ? THEN id < ? ELSE id < ? END ORDER BY id LIMIT ?)",
+			len(callIDMark)+callIDDigits, callIDText(firstCallNumber(at)), formerID(at.UnixMicro(), ""), limit)
 		n = done.RowsAffected
 		return done.Error
 	})
@@ -59,16 +61,17 @@ func (c *Call) Clean() {
 	for _, text := range []*string{
 		&c.ID, &c.RequestID, &c.UserID, &c.KeyID, &c.Model, &c.Served, &c.Provider, &c.Outcome, &c.ErrorCode,
 		&c.UpstreamRequestID, &c.TeamID, &c.Dialect, &c.UserAgent, &c.UpstreamKey,
+		&c.Project, &c.Session, &c.AgentID, &c.ParentAgentID, &c.Agent, &c.Account,
 	} {
 		*text = cleanText(*text)
 	}
-	for _, n := range []*int{&c.Attempts, &c.Status} {
-		*n = max(0, min(*n, math.MaxInt32))
+	c.Attempts = max(0, min(c.Attempts, math.MaxInt32))
+	for _, n := range []*int{&c.Status, &c.CacheMiss} {
+		*n = max(0, min(*n, math.MaxInt16))
 	}
-	for _, n := range []*int64{
-		&c.InputTokens, &c.CachedTokens, &c.CacheWriteTokens, &c.OutputTokens, &c.ReasoningTokens,
-		&c.Cost, &c.FirstTokenUS, &c.DurationUS, &c.OverheadUS, &c.OpenedUS,
-	} {
+	amounts := c.amounts()
+	numbers := append(amounts[:], &c.Cost, &c.FirstTokenUS, &c.DurationUS, &c.OverheadUS, &c.OpenedUS)
+	for _, n := range numbers {
 		const most = 1_000_000_000_000_000 // a billion dollars
 		*n = max(0, min(*n, most))
 	}

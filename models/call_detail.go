@@ -13,6 +13,8 @@ type CallDetail struct {
 	Attempts []CallAttempt `json:"attempts,omitempty"` // unless the only one answered
 	Ignored  []string      `json:"ignored,omitempty"`  // parameters that the provider did not support
 	Costs    []CallCost    `json:"costs,omitempty"`    // unless they follow from the row and the usual price of its model
+	Message  string        `json:"message,omitempty"`  // the provider's own of a call that failed, without secrets
+	Private  bool          `json:"private,omitempty"`  // the message is about the gateway's account: for administrators only
 }
 
 // CallAttempt is one request to a provider.
@@ -60,6 +62,7 @@ func (c *Call) encodeDetail() {
 	c.Details = nil
 	one := CallDetail{
 		Attempts: d.Attempts[:min(len(d.Attempts), mostAttempts)], Costs: d.Costs[:min(len(d.Costs), mostCosts)],
+		Message: strings.ReplaceAll(d.Message, "\x00", ""), Private: d.Private,
 	}
 	for _, name := range d.Ignored[:min(len(d.Ignored), mostIgnored)] {
 		one.Ignored = append(one.Ignored, clipped(cleanText(name), longestName))
@@ -100,11 +103,22 @@ func clipped(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest], "")
 }
 
-// CostLines are the parts of the cost of tokens at a price.
-func CostLines(price catalog.Price, tokens catalog.Tokens) []CallCost {
+// CostLines are the parts of the cost of amounts at a price.
+func CostLines(price catalog.Price, amounts catalog.Amounts) []CallCost {
 	var all []CallCost
-	for _, line := range price.Lines(tokens) {
-		all = append(all, CallCost{line.Kind.String(), line.Amount, line.Unit(), line.PerMillion(), line.Cost()})
+	for _, line := range price.Lines(amounts) {
+		all = append(all, CallCost{line.Unit.String(), line.Amount, line.Counts(), line.Rate, line.Cost()})
 	}
 	return all
+}
+
+// Amounts are what the row has of each unit.
+func (c *Call) Amounts() catalog.Amounts {
+	return catalog.Amounts{
+		catalog.InputTokens: c.InputTokens, catalog.CachedTokens: c.CachedTokens,
+		catalog.CacheWriteTokens: c.CacheWriteTokens, catalog.CacheWriteHourTokens: c.CacheWriteHourTokens,
+		catalog.OutputTokens: c.OutputTokens, catalog.ReasoningTokens: c.ReasoningTokens,
+		catalog.Searches: c.Searches, catalog.Requests: c.Requests, catalog.Images: c.Images,
+		catalog.Seconds: c.Seconds, catalog.Characters: c.Characters,
+	}
 }

@@ -1,8 +1,9 @@
 package models
 
 import (
+	"cmp"
 	"context"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,19 +15,23 @@ type CallFilter struct {
 	UserID, KeyID, TeamID string
 	Model                 string // the one that answered, or was tried last
 	Provider, Dialect     string
+	Agent, Project        string
+	Session               string // its name, of whichever owner, or its id
 	Outcome               string
 	Failed                bool // only calls that were neither answered nor ended by their client
 	MinStatus, MaxStatus  int  // both included; 0 = any
 	RequestID             string
 	Search                string // a request id, or how a key's name, its prefix or a user's e-mail address begins
+	SearchDeleted         bool   // also by the addresses of deleted users
 	From, To              int64  // Unix microseconds; To is excluded; 0 = no bound
 }
 
 // NamedCall is a call with the names of those whose call it is. They are empty where there
-// is none, and for users and teams that are deleted.
+// is none, and for users and teams that are deleted: see DeletedUsers.
 type NamedCall struct {
-	Call      `gorm:"embedded"`
+	Call
 	UserEmail string
+	DeletedAt int64 `gorm:"-"` // of a deleted user whose former address UserEmail is; 0 = none
 	KeyName   string
 	TeamName  string
 }
@@ -62,23 +67,47 @@ func (s *Store) Calls(ctx context.Context, f CallFilter, p Page) (*CallPage, err
 		if err := f.findOwner(db); err != nil {
 			return err
 		}
-		scanned := f.ordered(f.indexed(db.Table("calls"), p.After)).Limit(f.scanned())
-		newest := f.ordered(f.others(db, db.Table("(?) AS calls", scanned))).Limit(p.Limit + 1)
-		if err := f.ordered(withNames(db, newest)).Find(&page.Rows).Error; err != nil {
+		// A row that is moved meanwhile is found in both tables.
+		found, err := s.formerCalls(db, &f, p)
+		if err != nil {
 			return err
 		}
-		if len(page.Rows) > p.Limit {
-			page.Rows = page.Rows[:p.Limit]
-			page.Next = page.Rows[p.Limit-1].ID
-			return nil
+		ledger, err := s.ledgerCalls(db, &f, p)
+		if err != nil {
+			return err
 		}
-		if !f.scans() {
-			return nil
+		calls, next := mergeCalls(append(found, ledger), p.Limit)
+		if next > 0 {
+			page.Next = callIDText(next)
 		}
-		last := f.ordered(f.indexed(db.Table("calls"), p.After)).Offset(f.scanned() - 1).Limit(1)
-		return last.Select("id").Scan(&page.Next).Error
+		page.Rows, err = s.named(db, calls)
+		return err
 	})
 	return page, err
+}
+
+// foundCalls are calls of one table for a page.
+type foundCalls struct {
+	calls []Call
+	all   int64 // it has all calls whose numbers are not less than this
+}
+
+// mergeCalls makes a page of the calls that were found. Next is the number from which older ones
+// follow, or 0.
+func mergeCalls(found []foundCalls, limit int) (page []Call, next int64) {
+	var calls []Call
+	for _, f := range found {
+		calls, next = append(calls, f.calls...), max(next, f.all)
+	}
+	slices.SortStableFunc(calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(numberOf(b.ID), numberOf(a.ID)), cmp.Compare(a.ID, b.ID))
+	})
+	calls = slices.CompactFunc(calls, func(a, b Call) bool { return a.ID == b.ID })
+	calls = slices.DeleteFunc(calls, func(c Call) bool { return numberOf(c.ID) < next })
+	if len(calls) > limit {
+		return calls[:limit], numberOf(calls[limit-1].ID)
+	}
+	return calls, next
 }
 
 // findOwner adds to a filter by key the user or the team that the key belongs to, by which
@@ -97,84 +126,99 @@ func (f *CallFilter) findOwner(db *gorm.DB) error {
 	return nil
 }
 
-// owned says whether an index by owner selects the calls, which has their times and not
-// their ids.
-func (f *CallFilter) owned() bool { return f.UserID != "" || f.TeamID != "" }
+// owned says whether an index by owner selects the calls.
+func (f *CallFilter) owned() bool { return f.UserID != "" || f.TeamID != "" || f.Session != "" }
 
 // scans says whether the filter selects by more than an index.
 func (f *CallFilter) scans() bool {
 	plain := CallFilter{UserID: f.UserID, From: f.From, To: f.To}
 	if f.UserID == "" {
-		plain.TeamID = f.TeamID
+		if plain.TeamID = f.TeamID; f.TeamID == "" {
+			plain.Session = f.Session
+		}
 	}
 	return *f != plain
 }
 
-// ordered sorts by the index that selects the calls. Their ids begin with the time as well.
-func (f *CallFilter) ordered(calls *gorm.DB) *gorm.DB {
-	if f.owned() {
-		return calls.Order("calls.began_at DESC, calls.id DESC")
+// ledgerFilter selects rows of the ledger.
+type ledgerFilter struct {
+	*CallFilter
+	numbers namesOf
+}
+
+// ledgerFilter is a filter with the numbers of its texts.
+func (s *Store) ledgerFilter(db *gorm.DB, f *CallFilter) (ledgerFilter, error) {
+	where := ledgerFilter{f, namesOf{}}
+	for _, text := range where.texts() {
+		where.numbers[name{Text: *text}] = 0
 	}
-	return calls.Order("calls.id DESC")
+	for _, text := range []string{OutcomeOK, OutcomeClient} {
+		where.numbers[name{Text: text}] = 0
+	}
+	return where, s.findNames(db, where.numbers)
 }
 
-// Call is a call of the ledger, or ErrNotFound. The filter's ids select as for Calls.
-func (s *Store) Call(ctx context.Context, f CallFilter, id string) (*NamedCall, error) {
-	var row NamedCall
-	err := s.run(ctx, func(db *gorm.DB) error {
-		one := db.Table("calls").Where("id = ?", id)
-		for _, only := range []struct{ column, value string }{{"user_id", f.UserID}, {"key_id", f.KeyID}, {"team_id", f.TeamID}} {
-			if only.value != "" {
-				one = one.Where(only.column+" = ?", only.value)
-			}
+// answered are the numbers of the outcomes of calls that did not fail.
+func (f *ledgerFilter) answered() []int64 {
+	return []int64{f.numbers[name{Text: OutcomeOK}], f.numbers[name{Text: OutcomeClient}]}
+}
+
+// ledgerCalls are the calls of the ledger for a page.
+func (s *Store) ledgerCalls(db *gorm.DB, f *CallFilter, p Page) (found foundCalls, err error) {
+	where, err := s.ledgerFilter(db, f)
+	if err != nil {
+		return found, err
+	}
+	var rows []ledgerRow
+	scanned := where.indexed(db.Table("ledger"), p.After).Order("id DESC").Limit(f.scanned())
+	if err := where.others(db, db.Table("(?) AS ledger", scanned)).Order("id DESC").Limit(p.Limit + 1).Find(&rows).Error; err != nil {
+		return found, err
+	}
+	if len(rows) > p.Limit {
+		found.all = rows[p.Limit].ID
+	} else if f.scans() {
+		last := where.indexed(db.Table("ledger"), p.After).Order("id DESC").Offset(f.scanned() - 1).Limit(1)
+		if err := last.Select("id").Scan(&found.all).Error; err != nil {
+			return found, err
 		}
-		return withNames(db, one).Take(&row).Error
-	})
-	row.decodeDetail()
-	return &row, err
+	}
+	found.calls, err = s.callsOf(db, rows)
+	return found, err
 }
 
-// withNames adds the names to some calls.
-func withNames(db, calls *gorm.DB) *gorm.DB {
-	return db.Table("(?) AS calls", calls).
-		Select("calls.*, users.email AS user_email, api_keys.name AS key_name, teams.name AS team_name").
-		Joins("LEFT JOIN users ON users.id = calls.user_id").
-		Joins("LEFT JOIN api_keys ON api_keys.id = calls.key_id").
-		Joins("LEFT JOIN teams ON teams.id = calls.team_id")
+// texts are the texts that a row has to have, in the order of conditions.
+func (f *ledgerFilter) texts() [8]*string {
+	return [...]*string{&f.UserID, &f.KeyID, &f.TeamID, &f.Provider, &f.Dialect, &f.Outcome, &f.Agent, &f.Project}
 }
 
-// indexed selects by time and by an owner. The conditions on the empty text let the databases
-// use the indexes, which have only the calls of those who have one.
-func (f *CallFilter) indexed(calls *gorm.DB, after string) *gorm.DB {
-	from, to := f.bounds()
+// indexed selects by time and by what there is an index of.
+func (f *ledgerFilter) indexed(calls *gorm.DB, after string) *gorm.DB {
 	switch {
 	case f.UserID != "":
-		calls = calls.Where("user_id = ? AND user_id <> ''", f.UserID)
+		calls = calls.Where("user_n = ?", f.numbers[name{Text: f.UserID}])
 	case f.TeamID != "":
-		calls = calls.Where("team_id = ? AND team_id <> ''", f.TeamID)
-	default:
-		if after != "" {
-			calls = calls.Where("id < ?", after)
-		}
-		if from > 0 {
-			calls = calls.Where("id >= ?", callID(from, ""))
-		}
-		if to > 0 {
-			calls = calls.Where("id < ?", callID(to, ""))
-		}
-		return calls
+		calls = calls.Where("team_n = ?", f.numbers[name{Text: f.TeamID}])
+	case f.Session != "":
+		calls = f.inSession(calls)
 	}
 	if after != "" {
-		at := CallBegan(after).UnixMicro()
-		calls = calls.Where("began_at <= ? AND (began_at < ? OR id < ?)", at, at, after)
+		calls = calls.Where("id < ?", numberOf(after))
 	}
+	from, to := f.bounds()
 	if from > 0 {
-		calls = calls.Where("began_at >= ?", from)
+		calls = calls.Where("id >= ?", firstCallNumber(time.UnixMicro(from)))
 	}
-	if to > 0 {
-		calls = calls.Where("began_at < ?", to)
+	if to > 0 { // the time of an id may be a little later than that of its call: see NewCallID
+		calls = calls.Where("id < ?", firstCallNumber(time.UnixMicro(to).Add(time.Second)))
 	}
 	return calls
+}
+
+func (f *ledgerFilter) inSession(calls *gorm.DB) *gorm.DB {
+	if n, ok := SessionNumber(f.Session); ok {
+		return calls.Where("session_n = ?", n)
+	}
+	return calls.Where("session_n IN (SELECT n FROM ledger_names WHERE text = ? AND owner <> '')", f.Session)
 }
 
 // bounds are those of the time of the calls: of a request id of the gateway that it has in it.
@@ -193,31 +237,52 @@ func (f *CallFilter) bounds() (from, to int64) {
 }
 
 // others selects by what has no index.
-func (f *CallFilter) others(db, calls *gorm.DB) *gorm.DB {
-	for _, only := range []struct{ column, value string }{
-		{"key_id", f.KeyID}, {"team_id", f.TeamID}, {"provider", f.Provider}, {"dialect", f.Dialect},
-		{"outcome", f.Outcome}, {"request_id", f.RequestID},
-	} {
-		if only.value != "" {
-			calls = calls.Where(only.column+" = ?", only.value)
+func (f *ledgerFilter) others(db, calls *gorm.DB) *gorm.DB {
+	from, to := f.bounds() // not among the indexed ones: PostgreSQL would expect few rows, and sort all of an owner
+	if from > 0 {
+		calls = calls.Where("began_at >= ?", from)
+	}
+	if to > 0 {
+		calls = calls.Where("began_at < ?", to)
+	}
+	texts := f.texts()
+	for i, column := range [...]string{"user_n", "key_n", "team_n", "provider_n", "dialect_n", "outcome_n", "agent_n", "project_n"} {
+		if *texts[i] != "" {
+			calls = calls.Where(column+" = ?", f.numbers[name{Text: *texts[i]}])
 		}
 	}
+	if f.Session != "" {
+		calls = f.inSession(calls)
+	}
 	if f.Model != "" {
-		calls = calls.Where("(served = ? OR served = '' AND model = ?)", f.Model, f.Model)
+		model := db.Table("ledger_names").Select("n").Where("owner = '' AND text = ?", f.Model)
+		calls = calls.Where("COALESCE(served_n, model_n) = (?)", model)
 	}
 	if f.Failed {
-		calls = calls.Where("outcome NOT IN ?", []string{OutcomeOK, OutcomeClient})
+		calls = calls.Where("outcome_n NOT IN ?", f.answered())
+	}
+	if f.RequestID != "" {
+		calls = calls.Where("request_id = ?", f.RequestID)
 	}
 	if f.MaxStatus > 0 {
 		calls = calls.Where("status BETWEEN ? AND ?", f.MinStatus, f.MaxStatus)
 	}
 	if f.Search != "" {
-		pattern := strings.ToLower(prefixPattern(f.Search))
-		keys := db.Table("api_keys").Select("id").Where("LOWER(name) LIKE ? ESCAPE '!' OR LOWER(prefix) LIKE ? ESCAPE '!'", pattern, pattern)
-		users := db.Table("users").Select("id").Where("email LIKE ? ESCAPE '!'", pattern)
-		calls = calls.Where("(request_id = ? OR key_id IN (?) OR user_id IN (?))", f.Search, keys, users)
+		keys, users := f.searched(db)
+		named := func(ids *gorm.DB) *gorm.DB {
+			return db.Table("ledger_names").Select("n").Where("owner = '' AND text IN (?)", ids)
+		}
+		calls = calls.Where("(request_id = ? OR key_n IN (?) OR user_n IN (?))", f.Search, named(keys), named(users))
 	}
 	return calls
+}
+
+// searched are the ids of the keys and of the users that a search finds.
+func (f *CallFilter) searched(db *gorm.DB) (keys, users *gorm.DB) {
+	pattern := strings.ToLower(prefixPattern(f.Search))
+	keys = db.Table("api_keys").Select("id").Where("LOWER(name) LIKE ? ESCAPE '!' OR LOWER(prefix) LIKE ? ESCAPE '!'", pattern, pattern)
+	users = db.Table("(SELECT id, email FROM users UNION ALL SELECT id, email FROM deleted_users WHERE ?) AS users", f.SearchDeleted)
+	return keys, users.Select("id").Where("email LIKE ? ESCAPE '!'", pattern)
 }
 
 // prefixPattern is the pattern of texts that begin with this one.
@@ -225,27 +290,74 @@ func prefixPattern(text string) string {
 	return strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text) + "%"
 }
 
-// callID is CallID of Unix microseconds.
-func callID(micro int64, suffix string) string {
-	const leading = 1e16 // gives the number 17 digits, of which the first is cut off
-	return "call_" + strconv.FormatInt(leading+max(micro, 0), 10)[1:] + suffix
-}
-
-// CallBegan is the time in a call's id.
-func CallBegan(id string) time.Time {
-	const digits = 16
-	_, rest, _ := strings.Cut(id, "_")
-	n, _ := strconv.ParseInt(rest[:min(len(rest), digits)], 10, 64)
-	return time.UnixMicro(n)
-}
-
-// IsCallID says whether a text has the form of the id of a call.
-func IsCallID(id string) bool {
-	const digits, longest = 16, 64
-	rest, ok := strings.CutPrefix(id, "call_")
-	if !ok || len(rest) < digits || len(rest) > longest {
-		return false
+// Call is a call of the ledger, or ErrNotFound. The filter's ids select as for Calls.
+func (s *Store) Call(ctx context.Context, f CallFilter, id string) (*NamedCall, error) {
+	var found []NamedCall
+	err := s.run(ctx, func(db *gorm.DB) error {
+		var calls []Call
+		if err := db.Where("id = ?", id).Find(&calls).Error; err != nil {
+			return err
+		}
+		if len(calls) == 0 {
+			where := withIDs(db, []string{id})
+			var rows []ledgerRow
+			err := db.Where(where[len(where)-1]).Find(&rows).Error
+			if err != nil {
+				return err
+			}
+			if calls, err = s.callsOf(db, rows); err != nil {
+				return err
+			}
+		}
+		is := func(only, value string) bool { return only == "" || only == value }
+		calls = slices.DeleteFunc(calls, func(c Call) bool {
+			return c.ID != id || !is(f.UserID, c.UserID) || !is(f.KeyID, c.KeyID) || !is(f.TeamID, c.TeamID)
+		})
+		if len(calls) == 0 {
+			return ErrNotFound
+		}
+		var err error
+		found, err = s.named(db, calls)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	isNo := func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }
-	return strings.Trim(rest[:digits], "0123456789") == "" && !strings.ContainsFunc(rest, isNo)
+	found[0].decodeDetail()
+	return &found[0], nil
+}
+
+// named adds the names to some calls.
+func (s *Store) named(db *gorm.DB, calls []Call) ([]NamedCall, error) {
+	rows := make([]NamedCall, len(calls))
+	for i := range calls {
+		rows[i].Call = calls[i]
+	}
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	var users, keys, teams []string
+	for i := range calls {
+		users, keys, teams = append(users, calls[i].UserID), append(keys, calls[i].KeyID), append(teams, calls[i].TeamID)
+	}
+	var named []struct{ Kind, ID, Name string }
+	err := db.Raw(`SELECT 'user' AS kind, id, email AS name FROM users WHERE id IN ?
+		UNION ALL SELECT 'key', id, name FROM api_keys WHERE id IN ? UNION ALL SELECT 'team', id, name FROM teams WHERE id IN ?`,
+		distinct(users), distinct(keys), distinct(teams)).Scan(&named).Error
+	names := map[[2]string]string{}
+	for _, of := range named {
+		names[[2]string{of.Kind, of.ID}] = of.Name
+	}
+	for i := range rows {
+		r := &rows[i]
+		r.UserEmail, r.KeyName = names[[2]string{"user", r.UserID}], names[[2]string{"key", r.KeyID}]
+		r.TeamName = names[[2]string{"team", r.TeamID}]
+	}
+	return rows, err
+}
+
+// distinct are some ids, each once.
+func distinct(ids []string) []string {
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/tests/storetest"
 )
 
 // listedCalls are calls of several users, keys, models and times: the suffix of an id is the
@@ -38,7 +39,7 @@ func listedCalls(t *testing.T, store *models.Store) {
 func suffixes(rows []models.NamedCall) string {
 	var all strings.Builder
 	for i := range rows {
-		all.WriteString(rows[i].ID[len(rows[i].ID)-1:])
+		all.WriteString(rows[i].RequestID[len(rows[i].RequestID)-1:])
 	}
 	return all.String()
 }
@@ -113,7 +114,7 @@ func TestACallHasTheNamesOfThoseWhoseItIs(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		listedCalls(t, store)
-		id := models.CallID(noon, "0")
+		id := storetest.CallID(noon, "0")
 		got, err := store.Call(t.Context(), models.CallFilter{UserID: "ada"}, id)
 		if err != nil || got.UserEmail != "ada@x.com" || got.KeyName != "n" || got.TeamName != "" || got.DurationUS != 9 {
 			t.Errorf("%+v: %v", got, err)
@@ -128,9 +129,10 @@ func TestACallHasTheNamesOfThoseWhoseItIs(t *testing.T) {
 
 func TestOnlyIDsOfCallsHaveTheirForm(t *testing.T) {
 	for id, want := range map[string]bool{
-		models.CallID(noon, ""): true, models.CallID(noon, "abc"): true,
-		"": false, "call_": false, "call_123": false, "call_12345678901234x6": false, models.CallID(noon, "A'"): false,
-		models.CallID(noon, strings.Repeat("a", 99)): false,
+		storetest.CallID(noon, ""): true, "call_0383518402731450369": true,
+		"call_1763711640123456kqzmtbvwxhfjd": true, "call_1763711640123456": true, // of the former release
+		"": false, "call_": false, "call_123": false, "call_12345678901234x6": false, "call_1763711640123456A'": false,
+		"call_1763711640123456" + strings.Repeat("a", 99): false, "0383518402731450369": false,
 	} {
 		if got := models.IsCallID(id); got != want {
 			t.Errorf("%q: %t", id, got)

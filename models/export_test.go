@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"io/fs"
+	"time"
 
 	"gorm.io/gorm"
 )
@@ -72,10 +73,17 @@ func (s *Store) RevokeAnyKey(ctx context.Context, id string, at int64, audit fun
 // their rows, of which a year takes minutes.
 func (s *Store) SumCalls(ctx context.Context, calls []Call) error {
 	return s.inConnTx(ctx, func(on connTx) error {
-		sums := sum(calls)
-		if err := sums.write(on); err != nil {
+		sums := sum(calls, false)
+		if err := sums.writeSpent(on); err != nil {
 			return err
 		}
-		return sums.writeMinutes(on.tx, calls[0].ID)
+		return sums.writeMinutes(on.tx, ledgerSums, calls[0].ID)
 	})
+}
+
+// ForgetNames forgets names as after NamesKept.
+func (s *Store) ForgetNames() {
+	s.names.mu.Lock()
+	defer s.names.mu.Unlock()
+	s.names.since = time.Now().Add(-NamesKept)
 }

@@ -22,6 +22,7 @@ type Key struct {
 	CreatedAt  int64  `gorm:"autoCreateTime:false"`
 	LastUsedAt int64  // 0 = never
 	RevokedAt  int64  // 0 = not revoked
+	RevokedBy  string // the user who revoked this key alone; empty: it went with its user or team, or by the command line
 	LimitedBy  string // LimitedByAdmin, or empty: the owner may change the limits
 	Limits     `gorm:"embedded"`
 
@@ -57,7 +58,8 @@ func (s *Store) RevokeKey(ctx context.Context, userID, id string, at int64) (*Ke
 		if err := tx.Where("id = ? AND user_id = ? AND revoked_at = 0", id, userID).Take(&k).Error; err != nil {
 			return err
 		}
-		done := tx.Model(&Key{}).Where("id = ? AND revoked_at = 0", id).UpdateColumn("revoked_at", at)
+		done := tx.Model(&Key{}).Where("id = ? AND revoked_at = 0", id).
+			UpdateColumns(map[string]any{"revoked_at": at, "revoked_by": userID})
 		if done.Error == nil && done.RowsAffected == 0 {
 			return ErrNotFound // another request has revoked it in between
 		}

@@ -63,6 +63,7 @@ func keyChanges(before, after *Key) map[string]any {
 	c.compare("previous_hash", before.PreviousHash, after.PreviousHash)
 	c.compare("previous_expires_at", before.PreviousExpiresAt, after.PreviousExpiresAt)
 	c.compare("revoked_at", before.RevokedAt, after.RevokedAt)
+	c.compare("revoked_by", before.RevokedBy, after.RevokedBy)
 	c.compareLimits(&before.Limits, &after.Limits)
 	return c
 }
@@ -103,11 +104,7 @@ func (s *Store) AllKeys(ctx context.Context, f KeyFilter, p Page) ([]OwnedKey, e
 			Select("api_keys.*, COALESCE(users.email, '') AS user_email, COALESCE(teams.name, '') AS team_name").
 			Joins("LEFT JOIN users ON users.id = api_keys.user_id").Joins("LEFT JOIN teams ON teams.id = api_keys.team_id").
 			Where(f.State.condition())
-		for _, only := range []struct{ column, value string }{{"id", f.ID}, {"user_id", f.UserID}, {"team_id", f.TeamID}} {
-			if only.value != "" {
-				q = q.Where("api_keys."+only.column+" = ?", only.value)
-			}
-		}
+		q = equal(q, [][2]string{{"api_keys.id", f.ID}, {"api_keys.user_id", f.UserID}, {"api_keys.team_id", f.TeamID}})
 		if f.Prefix != "" {
 			begins := likeText(f.Prefix) + "%"
 			q = q.Where(`(LOWER(api_keys.name) LIKE LOWER(?) ESCAPE '\' OR api_keys.prefix LIKE ? ESCAPE '\')`, begins, begins)

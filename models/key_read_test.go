@@ -45,14 +45,22 @@ func TestCallsOfKeysAreCountedByDay(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		now := time.Date(2026, 3, 1, 23, 30, 0, 0, time.FixedZone("", 3600))
-		db := rawDB(t, address)
-		for i, row := range [][3]string{
-			{"2026-03-01", "k1", "5"}, {"2026-03-01", "k1", "2"}, {"2026-02-27", "k1", "3"}, {"2026-02-26", "k1", "9"}, {"2026-02-28", "k2", "4"},
-			{"2026-03-02", "k2", "1"}, // of a replica whose clock is ahead
+		for _, row := range []struct {
+			day, key string
+			calls    int
+		}{
+			{"2026-03-01", "k1", 5}, {"2026-03-01", "k1", 2}, {"2026-02-27", "k1", 3}, {"2026-02-26", "k1", 9}, {"2026-02-28", "k2", 4},
+			{"2026-03-02", "k2", 1}, // of a replica whose clock is ahead
 		} {
-			execute(t, db, fmt.Sprintf(`INSERT INTO usage_days (day, user_id, key_id, model, provider, calls, failed, estimated, unpriced,
-				input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost)
-				VALUES ('%s', '', '%s', 'm%d', '', %s, 0, 0, 0, 0, 0, 0, 0, 0, 0)`, row[0], row[1], i, row[2]))
+			day, err := time.Parse(time.DateOnly, row.day)
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := make([]models.Call, row.calls)
+			for i := range calls {
+				calls[i] = models.Call{KeyID: row.key, BeganAt: day.Add(time.Hour).UnixMicro()}
+			}
+			write(t, store, calls...)
 		}
 		calls, err := store.CallsByDay(t.Context(), []string{"k1", "k2", "k3"}, 3, now)
 		if err != nil || fmt.Sprint(calls) != "map[k1:[3 0 7] k2:[0 4 0]]" {

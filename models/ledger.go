@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,32 +21,35 @@ var ErrRefused = errors.New("refused for its content")
 // errDuplicate means that some rows of a batch are in the ledger already.
 var errDuplicate = errors.New("in the ledger already")
 
-var callRows = newBulkInsert("calls",
-	[]string{"id", "request_id", "user_id", "key_id", "model", "served", "provider", "outcome", "error_code", "upstream_request_id",
-		"team_id", "dialect", "user_agent", "upstream_key", "detail"},
-	[]string{"stream", "estimated", "priced", "summed"},
-	[]string{"attempts", "status", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens",
-		"cost", "began_at", "first_token_us", "duration_us", "overhead_us", "opened_us"},
-	"")
-
 // WriteCalls records calls in the ledger, in one transaction: it inserts their
-// rows, adds them to the sums of their minutes and days and to what was spent, and deducts
+// rows, adds them to the sums of their minutes and to what was spent, and deducts
 // them from this replica's holds. A call whose id is in the ledger already changes
 // nothing, so that a batch may be written again after a commit whose answer was
-// lost; its cost becomes that in the ledger. ErrRefused when the database rejects the content of a row.
+// lost; its cost becomes that in the ledger. A call without an id gets one. ErrRefused
+// when the database rejects the content of a row.
 func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) error {
-	//nolint:contextcheck // the transaction carries the context
-	err := s.inConnTx(ctx, func(on connTx) error { return insertCalls(on, replica, calls) })
+	for i := range calls {
+		if c := &calls[i]; c.ID == "" {
+			if c.ID = s.NewCallID(time.UnixMicro(c.BeganAt)); c.ID == "" {
+				return ErrNotMigrated
+			}
+		}
+	}
+	write := func(again bool) error {
+		numbers := namesOf{}
+		err := s.inConnTx(ctx, func(on connTx) error { //nolint:contextcheck // the transaction carries the context
+			return s.insertCalls(on, calls, insertion{replica: replica, again: again}, numbers)
+		})
+		if err == nil {
+			s.names.remember(numbers)
+		}
+		return err
+	}
+	err := write(false)
 	// A second try is enough, unless the transaction of a former call of this
 	// function is still being committed.
 	for tries := 3; errors.Is(err, errDuplicate) && tries > 0; tries-- {
-		err = s.inConnTx(ctx, func(on connTx) error { //nolint:contextcheck // as above
-			missing, err := withoutDuplicates(on.tx, calls)
-			if err != nil {
-				return err
-			}
-			return insertCalls(on, replica, missing)
-		})
+		err = write(true)
 	}
 	if isRefused(err) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -53,50 +57,66 @@ func (s *Store) WriteCalls(ctx context.Context, replica string, calls []Call) er
 	return err
 }
 
-func insertCalls(on connTx, replica string, calls []Call) error {
+// insertion is how calls are inserted.
+type insertion struct {
+	replica string // from whose holds they are deducted
+	again   bool   // some may be in the ledger already
+	former  bool   // they are a former replica's, which knows only the former tables
+}
+
+// insertCalls adds to numbers those of the names of calls, which are to be remembered when the
+// transaction is committed.
+func (s *Store) insertCalls(on connTx, calls []Call, how insertion, numbers namesOf) error {
+	tables, err := s.formerTables(on.tx)
+	if err != nil {
+		return err
+	}
+	former := tables.Written || how.former
+	if how.again || former || tables.Stored {
+		if calls, err = withoutDuplicates(on.tx, calls); err != nil {
+			return err
+		}
+	}
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := insertCallRows(on, calls); err != nil {
+	sums := sum(calls, former)
+	if former {
+		err = insertFormer(on, calls, &sums)
+	} else {
+		err = s.insertLedger(on, calls, &sums, numbers)
+	}
+	if errors.Is(mapError(err), ErrTaken) {
+		return errDuplicate
+	}
+	if err != nil {
 		return err
 	}
-	sums := sum(calls)
-	if err := sums.write(on); err != nil {
+	if err := sums.writeSpent(on); err != nil {
 		return err
-	}
-	if err := sums.writeMinutes(on.tx, calls[0].ID); err != nil {
-		return fmt.Errorf("usage of minutes: %w", err)
 	}
 	if len(sums.moved) == 0 {
 		return nil
 	}
-	if err := moveHolds(on.tx, replica, sums.moved); err != nil {
+	if err := moveHolds(on.tx, how.replica, sums.moved); err != nil {
 		return fmt.Errorf("holds: %w", err)
 	}
 	return nil
 }
 
-func insertCallRows(on connTx, calls []Call) error {
-	add := callRows.copyRows
-	if on.embedded() {
-		add = callRows.insertRows
-	}
-	err := add(on, bulkRows{len(calls), func(i int, r *bulkRow) {
-		c := &calls[i]
-		r.texts = append(r.texts, c.ID, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider, c.Outcome, c.ErrorCode,
-			c.UpstreamRequestID, c.TeamID, c.Dialect, c.UserAgent, c.UpstreamKey, c.Detail)
-		r.flags = append(r.flags, c.Stream, c.Estimated, c.Priced, true)
-		r.numbers = append(r.numbers, int64(c.Attempts), int64(c.Status),
-			c.InputTokens, c.CachedTokens, c.CacheWriteTokens, c.OutputTokens, c.ReasoningTokens,
-			c.Cost, c.BeganAt, c.FirstTokenUS, c.DurationUS, c.OverheadUS, c.OpenedUS)
-	}})
-	if errors.Is(mapError(err), ErrTaken) {
-		return errDuplicate
-	}
+func (s *Store) insertLedger(on connTx, calls []Call, sums *sums, numbers namesOf) error {
+	names, err := s.names.numberCalls(on.tx, calls, numbers)
 	if err != nil {
+		return fmt.Errorf("names: %w", err)
+	}
+	ids := make([]int64, len(calls))
+	for i := range calls {
+		ids[i] = numberOf(calls[i].ID)
+	}
+	if err := insertRows(on, calls, ids, names); err != nil {
 		return fmt.Errorf("calls: %w", err)
 	}
-	return nil
+	return sums.writeMinutes(on.tx, ledgerSums, calls[0].ID)
 }
 
 // withoutDuplicates are the calls that are not in the ledger, each of them once. The
@@ -106,13 +126,9 @@ func withoutDuplicates(tx *gorm.DB, calls []Call) ([]Call, error) {
 	for i := range calls {
 		ids[i] = calls[i].ID
 	}
-	var known []Call
-	if err := tx.Select("id", "cost").Where("id IN ?", ids).Find(&known).Error; err != nil {
-		return nil, fmt.Errorf("calls: %w", err)
-	}
-	costs := make(map[string]int64, len(known))
-	for i := range known {
-		costs[known[i].ID] = known[i].Cost
+	costs, err := costsOf(tx, ids, "")
+	if err != nil {
+		return nil, err
 	}
 	seen := make(map[string]bool, len(calls))
 	var missing []Call
@@ -125,6 +141,73 @@ func withoutDuplicates(tx *gorm.DB, calls []Call) ([]Call, error) {
 		}
 	}
 	return missing, nil
+}
+
+// costsOf are the costs of those of some calls that are in the ledger, or in the table of the
+// former release: of all, or of those with an outcome.
+func costsOf(tx *gorm.DB, ids []string, outcome string) (map[string]int64, error) {
+	costs := make(map[string]int64, len(ids))
+	for part := range slices.Chunk(ids, idsPerStatement) {
+		if err := addCosts(tx, part, outcome, costs); err != nil {
+			return nil, fmt.Errorf("calls: %w", err)
+		}
+	}
+	return costs, nil
+}
+
+func addCosts(tx *gorm.DB, ids []string, outcome string, costs map[string]int64) error {
+	former := tx.Select("id", "cost").Where("id IN ?", ids)
+	ledger := tx.Select("id", "cost", "rest")
+	if outcome != "" {
+		former = former.Where("outcome = ?", outcome)
+		ledger = ledger.Where("outcome_n = (SELECT n FROM ledger_names WHERE owner = '' AND text = ?)", outcome)
+	}
+	var calls []Call
+	if err := former.Find(&calls).Error; err != nil {
+		return err
+	}
+	for i := range calls {
+		costs[calls[i].ID] = calls[i].Cost
+	}
+	for _, where := range withIDs(tx, ids) {
+		var rows []ledgerRow
+		if err := ledger.Session(&gorm.Session{}).Where(where).Find(&rows).Error; err != nil {
+			return err
+		}
+		for i := range rows {
+			var c Call
+			if err := c.readRest(rows[i].Rest, rows[i].ID); err != nil {
+				return err
+			}
+			costs[c.ID] = rows[i].Cost
+		}
+	}
+	return nil
+}
+
+// withIDs are conditions of the rows that may have one of some ids: those of a former release
+// stand in the row, whose number has their time.
+func withIDs(db *gorm.DB, ids []string) []*gorm.DB {
+	const perCondition = 100
+	var numbers []int64
+	var former []string
+	for _, id := range ids {
+		if n, ok := callNumber(id); ok {
+			numbers = append(numbers, n)
+		} else {
+			former = append(former, id)
+		}
+	}
+	all := []*gorm.DB{db.Where("id IN ?", numbers)}
+	for part := range slices.Chunk(former, perCondition) {
+		either := db
+		for _, id := range part {
+			at := formerBegan(id)
+			either = either.Or("id >= ? AND id < ?", firstCallNumber(at), firstCallNumber(at.Add(time.Millisecond)))
+		}
+		all = append(all, either)
+	}
+	return all
 }
 
 // isRefused says whether the database rejected the content of a statement, rather
@@ -145,28 +228,28 @@ func isRefused(err error) bool {
 	return false
 }
 
-// CallID is a call's id: the time at which it began, in 16 digits of microseconds,
-// and a suffix that makes it unique. Digits sort alike in every collation, and 16
-// are enough until the year 2286, so ids sort by time. An id without a suffix is
-// less than the ids of all calls that begin at that time or later.
-func CallID(at time.Time, suffix string) string {
-	return callID(at.UnixMicro(), suffix)
-}
-
 // DeleteCallsBefore deletes the rows of calls that began before at, the oldest
 // first, and returns how many: at most limit, and fewer only when no more are left
 // or another replica is deleting them. Their sums stay.
 func (s *Store) DeleteCallsBefore(ctx context.Context, at time.Time, limit int) (n int64, err error) {
-	// With an array PostgreSQL always looks the rows up by their ids; with IN it may
-	// scan the table, depending on how many rows it expects.
-	query := "DELETE FROM calls WHERE id = ANY (ARRAY(SELECT id FROM calls WHERE id < ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED))"
-	if s.embedded {
-		query = "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE id < ? ORDER BY id LIMIT ?)"
+	for _, of := range []struct {
+		table string
+		bound any
+	}{{"calls", formerID(at.UnixMicro(), "")}, {"ledger", firstCallNumber(at)}} {
+		// With an array PostgreSQL always looks the rows up by their ids; with IN it may
+		// scan the table, depending on how many rows it expects.
+		query := "DELETE FROM %[1]s WHERE id = ANY (ARRAY(SELECT id FROM %[1]s WHERE id < ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED))"
+		if s.embedded {
+			query = "DELETE FROM %[1]s WHERE id IN (SELECT id FROM %[1]s WHERE id < ? ORDER BY id LIMIT ?)"
+		}
+		err = s.run(ctx, func(db *gorm.DB) error {
+			done := db.Exec(fmt.Sprintf(query, of.table), of.bound, limit-int(n))
+			n += done.RowsAffected
+			return done.Error
+		})
+		if err != nil || n >= int64(limit) {
+			return n, err
+		}
 	}
-	err = s.run(ctx, func(db *gorm.DB) error {
-		done := db.Exec(query, CallID(at, ""), limit)
-		n = done.RowsAffected
-		return done.Error
-	})
-	return n, err
+	return n, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"modelgateway/models"
+	"modelgateway/tests/storetest"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -19,11 +20,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // call is a call of a key at a time. Its numbers all differ.
 func call(id, key string, at time.Time) models.Call {
 	return models.Call{
-		ID: models.CallID(at, id), RequestID: "req-" + id, UserID: "ada", KeyID: key, Model: "asked", Served: "served", Provider: "openai", UpstreamRequestID: "req_" + id,
+		ID: storetest.CallID(at, id), RequestID: "req-" + id, UserID: "ada", KeyID: key, Model: "asked", Served: "served", Provider: "openai", UpstreamRequestID: "req_" + id,
 		Stream: true, Attempts: 2, Status: 200, Outcome: models.OutcomeOK, ErrorCode: "none",
 		InputTokens: 11, CachedTokens: 3, CacheWriteTokens: 4, OutputTokens: 25, ReasoningTokens: 6, Estimated: true, Priced: true, Cost: 70,
 		BeganAt: at.UnixMicro(), FirstTokenUS: 8, DurationUS: 9, OverheadUS: 10,
 		Dialect: "chat", UserAgent: "curl/8", UpstreamKey: "wxyz", OpenedUS: 7, Detail: "{}",
+		Project: "ship", Session: "s1", AgentID: "sub", ParentAgentID: "main", Agent: "claude-code", Account: "eu", CacheMiss: 2,
+		CacheWriteHourTokens: 2, Searches: 13, Requests: 14, Images: 15, Seconds: 16, Characters: 17,
 	}
 }
 
@@ -39,26 +42,27 @@ func TestAllColumnsOfACallAreWritten(t *testing.T) {
 		store := migrated(t, address)
 		c := call("a", "k1", noon)
 		write(t, store, c)
-		var got models.Call
-		err := rawDB(t, address).QueryRowContext(t.Context(), `SELECT id, request_id, user_id, key_id, model, served, provider, stream,
-			attempts, status, outcome, error_code, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-			estimated, priced, cost, began_at, first_token_us, duration_us, overhead_us, upstream_request_id,
-			dialect, user_agent, upstream_key, opened_us, detail FROM calls`).Scan(
-			&got.ID, &got.RequestID, &got.UserID, &got.KeyID, &got.Model, &got.Served, &got.Provider, &got.Stream,
-			&got.Attempts, &got.Status, &got.Outcome, &got.ErrorCode, &got.InputTokens, &got.CachedTokens, &got.CacheWriteTokens,
-			&got.OutputTokens, &got.ReasoningTokens, &got.Estimated, &got.Priced, &got.Cost, &got.BeganAt, &got.FirstTokenUS,
-			&got.DurationUS, &got.OverheadUS, &got.UpstreamRequestID,
-			&got.Dialect, &got.UserAgent, &got.UpstreamKey, &got.OpenedUS, &got.Detail)
-		if err != nil || got != c {
-			t.Errorf("%v\n%+v\n%+v", err, got, c)
+		c.SessionN = read(t, store, c.ID).SessionN
+		if got := read(t, store, c.ID); got != c || c.SessionN == 0 {
+			t.Errorf("\n%+v\n%+v", got, c)
 		}
-		other := models.Call{ID: "call_2", BeganAt: noon.UnixMicro()} // its booleans are all false
+		other := models.Call{ID: storetest.CallID(noon, "other"), BeganAt: noon.UnixMicro()} // all else is empty
 		write(t, store, other)
-		expect(t, rawDB(t, address), map[string]int64{
-			"SELECT count(*) FROM calls WHERE NOT stream AND NOT estimated AND NOT priced": 1,
-			"SELECT count(*) FROM calls WHERE stream AND estimated AND priced":             1,
-		})
+		if got := read(t, store, other.ID); got != other {
+			t.Errorf("\n%+v\n%+v", got, other)
+		}
 	})
+}
+
+// read reads a call as it was written.
+func read(t *testing.T, store *models.Store, id string) models.Call {
+	t.Helper()
+	found, err := store.Call(t.Context(), models.CallFilter{}, id)
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	found.Details = nil
+	return found.Call
 }
 
 // Columns have the same value in all rows, or different ones, and texts that have a
@@ -87,8 +91,8 @@ func TestBatchesAreWrittenUnchanged(t *testing.T) {
 				flag := func() bool { return pick(2) == 1 }
 				number := func() int64 { return numbers[pick(len(numbers))] }
 				rows[i] = models.Call{
-					ID:        models.CallID(noon, fmt.Sprintf("%02d'%d", round, i)),
-					RequestID: text(), UserID: text(), KeyID: text(), Model: text(), Served: text(),
+					ID:        storetest.CallID(noon, fmt.Sprint(round, "-", i)),
+					RequestID: text(), UserID: text(), KeyID: text(), Model: "m" + text(), Served: text(),
 					Provider: text(), Outcome: text(), ErrorCode: text(), Stream: flag(), Estimated: flag(), Priced: flag(),
 					Attempts: pick(
 						9,
@@ -96,24 +100,10 @@ func TestBatchesAreWrittenUnchanged(t *testing.T) {
 				}
 			}
 			write(t, store, rows...)
-			var got []models.Call
-			found, err := rawDB(t, address).QueryContext(t.Context(), `
-				SELECT id, request_id, user_id, key_id, model, served, provider, outcome, error_code,
-				stream, estimated, priced, attempts, status, first_token_us, duration_us, overhead_us, began_at FROM calls
-				WHERE id BETWEEN $1 AND $2 ORDER BY id`, rows[0].ID, rows[len(rows)-1].ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for found.Next() {
-				var c models.Call
-				if err := found.Scan(&c.ID, &c.RequestID, &c.UserID, &c.KeyID, &c.Model, &c.Served, &c.Provider, &c.Outcome, &c.ErrorCode,
-					&c.Stream, &c.Estimated, &c.Priced, &c.Attempts, &c.Status, &c.FirstTokenUS, &c.DurationUS, &c.OverheadUS, &c.BeganAt); err != nil {
-					t.Fatal(err)
+			for i := range rows {
+				if got := read(t, store, rows[i].ID); got != rows[i] {
+					t.Fatalf("\nhas  %+v\nwant %+v", got, rows[i])
 				}
-				got = append(got, c)
-			}
-			if found.Err() != nil || !slices.Equal(got, rows) {
-				t.Fatalf("%v\nhas  %+v\nwant %+v", found.Err(), got, rows)
 			}
 		}
 	})
@@ -135,24 +125,24 @@ func TestCallsAreAddedToTheSumsOfTheirDay(t *testing.T) {
 		free.Cost = 0
 		write(t, store, a, b)
 		write(t, store, c, free)
-		const ofKey = " FROM usage_days " +
-			"WHERE day = '2026-11-21' AND user_id = 'ada' AND key_id = 'k1' AND model = 'served' AND provider = 'openai'"
+		groups := usage(t, store, models.UsageQuery{}, noon.AddDate(0, 0, -1), noon.AddDate(0, 0, 1))
+		group := models.UsageGroup{User: "ada", Key: "k1", Model: "served", Provider: "openai", Project: "ship", Agent: "claude-code"}
+		want := models.Sum{
+			Calls: 2, Failed: 1, Estimated: 1, Unpriced: 1, InputTokens: 22, CachedTokens: 6, CacheWriteTokens: 8,
+			OutputTokens: 50, ReasoningTokens: 12, Cost: 75, CacheWriteHourTokens: 4, Searches: 26, Requests: 28, Images: 30,
+			Seconds: 32, Characters: 34,
+		}
+		if groups[group] != want || len(groups) != 3 {
+			t.Errorf("%+v", groups)
+		}
+		group.Key, group.Model = "", "asked"
+		if sum := groups[group]; sum.Calls != 1 || sum.Failed != 0 {
+			t.Errorf("%+v", groups)
+		}
 		expect(t, db, map[string]int64{
-			"SELECT calls" + ofKey:              2,
-			"SELECT failed" + ofKey:             1,
-			"SELECT estimated" + ofKey:          1,
-			"SELECT unpriced" + ofKey:           1,
-			"SELECT input_tokens" + ofKey:       22,
-			"SELECT cached_tokens" + ofKey:      6,
-			"SELECT cache_write_tokens" + ofKey: 8,
-			"SELECT output_tokens" + ofKey:      50,
-			"SELECT reasoning_tokens" + ofKey:   12,
-			"SELECT cost" + ofKey:               75,
-			"SELECT count(*) FROM usage_days":   3,
-			"SELECT calls - failed FROM usage_days WHERE key_id = '' AND model = 'asked'": 1,
-			"SELECT cost FROM spend WHERE account = 'key:k1' AND day = '2026-11-21'":      75,
-			"SELECT cost FROM spend WHERE account = 'gateway' AND day = '2026-11-21'":     145,
-			"SELECT cost FROM spend WHERE account = 'user:ada' AND day = '2026-11-21'":    145,
+			"SELECT cost FROM spend WHERE account = 'key:k1' AND day = '2026-11-21'":   75,
+			"SELECT cost FROM spend WHERE account = 'gateway' AND day = '2026-11-21'":  145,
+			"SELECT cost FROM spend WHERE account = 'user:ada' AND day = '2026-11-21'": 145,
 			"SELECT count(*) FROM spend": 3,
 			"SELECT amount FROM budget_holds WHERE account = 'key:k1' AND since = '2026-11-01'": 925,
 			"SELECT amount FROM budget_holds WHERE account = 'key:k1' AND since = ''":           1000,
@@ -181,9 +171,7 @@ func TestCallsWrittenAgainAreCountedOnce(t *testing.T) {
 		write(t, store, slices.Concat(calls, calls)...) // nothing is new
 		write(t, store)                                 // nothing at all
 		expect(t, db, map[string]int64{
-			"SELECT count(*) FROM calls":                       5,
-			"SELECT calls FROM usage_days":                     5,
-			"SELECT cost FROM usage_days":                      350,
+			"SELECT count(*) FROM ledger":                      5,
 			"SELECT cost FROM spend WHERE account = 'key:k1'":  350,
 			"SELECT cost FROM spend WHERE account = 'gateway'": 350,
 			"SELECT amount FROM budget_holds":                  650,
@@ -223,9 +211,7 @@ func TestReplicasAddToTheSameSumsConcurrently(t *testing.T) {
 		all.Wait()
 		const n = replicas * batches * rows
 		expect(t, rawDB(t, address), map[string]int64{
-			"SELECT count(*) FROM calls":                             n,
-			"SELECT sum(calls) FROM usage_days":                      n,
-			"SELECT sum(cost) FROM usage_days":                       70 * n,
+			"SELECT count(*) FROM ledger":                            n,
 			"SELECT sum(cost) FROM spend WHERE account = 'gateway'":  70 * n,
 			"SELECT sum(cost) FROM spend WHERE account LIKE 'key:%'": 70 * n,
 		})
@@ -243,7 +229,7 @@ func TestARefusedRowRollsItsBatchBack(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		expect(t, db, map[string]int64{
-			"SELECT count(*) FROM calls": 0, "SELECT count(*) FROM usage_days": 0, "SELECT count(*) FROM spend": 0,
+			"SELECT count(*) FROM ledger": 0, "SELECT count(*) FROM ledger_sums": 0, "SELECT count(*) FROM spend": 0,
 		})
 	})
 }
@@ -251,9 +237,9 @@ func TestARefusedRowRollsItsBatchBack(t *testing.T) {
 // refusal makes the database refuse calls of the model "bad".
 func refusal(address string) string {
 	if address[:7] == "sqlite:" {
-		return "CREATE TRIGGER no BEFORE INSERT ON calls WHEN NEW.model = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
+		return "CREATE TRIGGER no BEFORE INSERT ON ledger_names WHEN NEW.text = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
 	}
-	return "ALTER TABLE calls ADD CONSTRAINT no CHECK (model <> 'bad')"
+	return "ALTER TABLE ledger_names ADD CONSTRAINT no CHECK (text <> 'bad')"
 }
 
 func TestAnUnreachableOrEmptyDatabaseIsNotARefusal(t *testing.T) {
@@ -272,29 +258,12 @@ func TestAnUnreachableOrEmptyDatabaseIsNotARefusal(t *testing.T) {
 	})
 }
 
-func TestCallIDsSortByTime(t *testing.T) {
-	var ids []string
-	for _, at := range []time.Time{
-		{}, time.UnixMicro(1), noon.Add(-time.Microsecond), noon, noon.Add(time.Microsecond), noon.AddDate(200, 0, 0),
-	} {
-		ids = append(ids, models.CallID(at, ""), models.CallID(at, "a"), models.CallID(at, "z"))
-	}
-	if !slices.IsSorted(ids) {
-		t.Error(ids)
-	}
-	for _, id := range ids {
-		if n := len(models.CallID(noon, "")); len(id) != n && len(id) != n+1 {
-			t.Errorf("%s is not as long as the others", id)
-		}
-	}
-}
-
 func TestOldCallsAreDeletedUpToTheLimit(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
 		var calls []models.Call
 		for i := range 25 {
-			calls = append(calls, call(fmt.Sprint(i), "k1", noon.Add(time.Duration(i-20)*time.Microsecond)))
+			calls = append(calls, call(fmt.Sprint(i), "k1", noon.Add(time.Duration(i-20)*time.Millisecond)))
 		}
 		write(t, store, calls...)
 		for _, want := range []int64{8, 8, 4, 0} {
@@ -303,10 +272,12 @@ func TestOldCallsAreDeletedUpToTheLimit(t *testing.T) {
 			}
 		}
 		expect(t, rawDB(t, address), map[string]int64{
-			"SELECT count(*) FROM calls":      5,
-			"SELECT min(began_at) FROM calls": noon.UnixMicro(),
-			"SELECT calls FROM usage_days":    25,
+			"SELECT count(*) FROM ledger":      5,
+			"SELECT min(began_at) FROM ledger": noon.UnixMicro(),
 		})
+		if sum := total(t, store); sum.Calls != 25 {
+			t.Errorf("%+v", sum)
+		}
 	})
 }
 
@@ -319,7 +290,7 @@ func TestTheOldestCallsAreDeletedFirst(t *testing.T) {
 		if n, err := store.DeleteCallsBefore(t.Context(), noon, 2); err != nil || n != 2 {
 			t.Fatalf("%d, %v", n, err)
 		}
-		expect(t, rawDB(t, address), map[string]int64{"SELECT min(began_at) FROM calls": noon.Add(-2 * time.Hour).UnixMicro()})
+		expect(t, rawDB(t, address), map[string]int64{"SELECT min(began_at) FROM ledger": noon.Add(-2 * time.Hour).UnixMicro()})
 	})
 }
 
@@ -335,7 +306,7 @@ func TestDeletionSkipsRowsThatAnotherReplicaIsDeleting(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = tx.Rollback() }()
-		if _, err := tx.ExecContext(t.Context(), "DELETE FROM calls WHERE id = $1", models.CallID(noon, "a")); err != nil {
+		if _, err := tx.ExecContext(t.Context(), "DELETE FROM ledger WHERE id = (SELECT MIN(id) FROM ledger)"); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := store.DeleteCallsBefore(t.Context(), noon.Add(time.Hour), 10); err != nil || n != 1 {
@@ -351,14 +322,20 @@ func TestACallIsCountedUnderTheDayItBegan(t *testing.T) {
 		last := call("last", "k1", midnight.Add(-time.Microsecond).In(time.FixedZone("east", 9*3600)))
 		last.DurationUS = time.Hour.Microseconds()
 		write(t, store, last, call("first", "k1", midnight))
-		for _, table := range []string{"usage_days", "spend"} {
-			half := number(t, rawDB(t, address), "SELECT count(*) / 2 FROM "+table)
-			expect(t, rawDB(t, address), map[string]int64{
-				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-21' AND cost = 70": half,
-				"SELECT count(*) FROM " + table + " WHERE day = '2026-11-22' AND cost = 70": half,
-			})
+		expect(t, rawDB(t, address), map[string]int64{
+			"SELECT count(*) FROM spend WHERE day = '2026-11-21' AND cost = 70": 3,
+			"SELECT count(*) FROM spend WHERE day = '2026-11-22' AND cost = 70": 3,
+			"SELECT count(*) FROM spend":                                        6,
+		})
+		for _, day := range []time.Time{midnight.AddDate(0, 0, -1), midnight} {
+			var calls int64
+			for _, sum := range usage(t, store, models.UsageQuery{}, day, day.AddDate(0, 0, 1)) {
+				calls += sum.Calls
+			}
+			if calls != 1 {
+				t.Errorf("%d calls of %s", calls, day)
+			}
 		}
-		expect(t, rawDB(t, address), map[string]int64{"SELECT count(*) FROM usage_days": 2, "SELECT count(*) FROM spend": 6})
 	})
 }
 
@@ -383,12 +360,11 @@ func TestAnInterruptedBatchIsWrittenCompletelyOrNotAtAll(t *testing.T) {
 			cancel()
 		}
 		db := rawDB(t, address)
-		n := number(t, db, "SELECT count(*) FROM calls")
+		n := number(t, db, "SELECT count(*) FROM ledger")
 		if n < int64(40*done) || n%40 != 0 {
 			t.Errorf("%d rows of %d batches", n, done)
 		}
 		expect(t, db, map[string]int64{
-			"SELECT calls FROM usage_days":                     n,
 			"SELECT cost FROM spend WHERE account = 'gateway'": 70 * n,
 		})
 	})

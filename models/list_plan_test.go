@@ -26,6 +26,9 @@ func TestListsReadTheNewestFromAnIndex(t *testing.T) {
 		for query, index := range map[string]string{
 			"SELECT * FROM api_keys WHERE revoked_at = 0 ORDER BY created_at DESC, id DESC LIMIT 50": "api_keys_created",
 			"SELECT * FROM users ORDER BY created_at DESC, id DESC LIMIT 50":                         "users_created",
+			"SELECT * FROM refusals WHERE key_id = 'k' AND id >= 'a' ORDER BY id DESC LIMIT 51":      "refusals_key",
+			"SELECT * FROM refusals WHERE team_id = 't' AND id >= 'a' ORDER BY id DESC LIMIT 51":     "refusals_team",
+			"SELECT * FROM alerts ORDER BY created_at DESC, id DESC LIMIT 51":                        "alerts_created",
 		} {
 			rows, err := conn.QueryContext(t.Context(), explain+query)
 			if err != nil {

@@ -28,12 +28,19 @@ const migrationTimeout = time.Minute
 // transaction, and the others find them applied. Until it has succeeded Probe
 // fails.
 func (s *Store) Migrate(ctx context.Context) error {
-	return s.migrate(ctx, migrations)
+	ctx, cancel := context.WithTimeout(ctx, migrationTimeout)
+	defer cancel()
+	if err := s.migrate(ctx, migrations); err != nil {
+		return err
+	}
+	if err := s.takeProcess(ctx, time.Now()); err != nil {
+		return fmt.Errorf("migrate: %w", connectError{err})
+	}
+	s.migrated.Store(true)
+	return nil
 }
 
 func (s *Store) migrate(ctx context.Context, files fs.FS) error {
-	ctx, cancel := context.WithTimeout(ctx, migrationTimeout)
-	defer cancel()
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		// SQLite's transactions are immediate: they are the lock themselves.
 		if !s.embedded {
@@ -46,7 +53,6 @@ func (s *Store) migrate(ctx context.Context, files fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("migrate: %w", connectError{err})
 	}
-	s.migrated.Store(true)
 	return nil
 }
 

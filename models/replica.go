@@ -79,26 +79,26 @@ func (s *Store) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	//nolint:contextcheck // the transaction carries the context
 	err := s.inConnTx(ctx, func(on connTx) error {
 		if s.embedded {
-			return renewAlone(on, &r)
+			return s.renewAlone(on, &r)
 		}
 		if err := s.advisoryLock(on.tx, "replicas"); err != nil { // no account has this name
 			return err
 		}
 		var err error
-		if renewed.Epoch, err = renew(on, &r); err != nil {
+		if renewed.Epoch, err = s.renew(on, &r); err != nil {
 			return err
 		}
 		renewed.Kept = renewed.Epoch == r.Epoch
-		renewed.Lost, err = bookedAsLost(on.tx, r.Noted)
+		renewed.Lost, err = costsOf(on.tx, r.Noted, OutcomeLost)
 		return err
 	})
 	return renewed, err
 }
 
-func renewAlone(on connTx, r *Renewal) error {
+func (s *Store) renewAlone(on connTx, r *Renewal) error {
 	now := time.Now().UnixMicro()
 	if r.First {
-		if err := bookLost(on, r, math.MaxInt64); err != nil {
+		if err := s.bookLost(on, r, math.MaxInt64); err != nil {
 			return err
 		}
 		if err := on.tx.Exec("DELETE FROM budget_holds").Error; err != nil {
@@ -115,14 +115,15 @@ func renewAlone(on connTx, r *Renewal) error {
 }
 
 func extendLease(tx *gorm.DB, r *Renewal, epoch, now int64) error {
-	return tx.Exec("INSERT INTO replicas (id, alive_until, epoch) VALUES (?, ?, ?) "+
-		"ON CONFLICT (id) DO UPDATE SET alive_until = EXCLUDED.alive_until, epoch = EXCLUDED.epoch",
-		r.Replica, now+r.Lease.Duration.Microseconds(), epoch).Error
+	until := now + r.Lease.Duration.Microseconds()
+	return tx.Exec("INSERT INTO replicas (id, alive_until, epoch, ledger_until) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "+
+		"alive_until = EXCLUDED.alive_until, epoch = EXCLUDED.epoch, ledger_until = EXCLUDED.ledger_until",
+		r.Replica, until, epoch, until).Error
 }
 
 // renew returns the epoch of the lease. That the lease had expired is in it, and not
 // said once only: the answer may be lost.
-func renew(on connTx, r *Renewal) (epoch int64, err error) {
+func (s *Store) renew(on connTx, r *Renewal) (epoch int64, err error) {
 	tx := on.tx
 	var now struct{ At, Ended, Mine, Epoch int64 }
 	const query = replicaClock + `SELECT at, ended, COALESCE((SELECT alive_until FROM replicas WHERE id = @replica), 0) AS mine,
@@ -135,7 +136,8 @@ func renew(on connTx, r *Renewal) (epoch int64, err error) {
 	}
 	if now.Ended < now.At {
 		until := now.At + r.Lease.Grace.Microseconds()
-		err := tx.Exec("UPDATE replicas SET alive_until = ? WHERE alive_until > ? AND alive_until < ?", until, now.Ended, until).Error
+		err := tx.Exec("UPDATE replicas SET ledger_until = CASE WHEN ledger_until = alive_until THEN ? ELSE ledger_until END, "+
+			"alive_until = ? WHERE alive_until > ? AND alive_until < ?", until, until, now.Ended, until).Error
 		if err != nil {
 			return 0, err
 		}
@@ -143,7 +145,7 @@ func renew(on connTx, r *Renewal) (epoch int64, err error) {
 	if epoch = now.Epoch; now.Mine <= max(now.Ended, 0) { // Mine is 0 for a replica without a row
 		epoch = max(now.Epoch, r.Epoch) + 1
 	}
-	err = bookLost(on, r, now.Ended)
+	err = s.bookLost(on, r, now.Ended)
 	if err == nil && r.First {
 		err = tx.Exec("DELETE FROM budget_holds WHERE replica = ?", r.Replica).Error
 	}
@@ -202,13 +204,16 @@ type runningRow struct {
 	BeganAt, OpenedAt                                              int64
 	InputTokens, InputCost, OutputTokens, OutputCost               int64
 	TokensPerSecond                                                int64
+	Project, Session, Agent, AgentID, ParentAgentID                string
 
-	AliveUntil int64 // of the replica; 0 = it has no lease
+	AliveUntil  int64 // of the replica; 0 = it has no lease
+	LedgerUntil int64 // another time for a replica of the former release
 }
 
 var runningRows = newBulkInsert("running_calls",
 	[]string{"id", "replica", "request_id", "user_id", "key_id", "model", "served", "provider",
-		"account", "since", "other_account", "other_since", "third_account", "third_since", "fourth_account", "fourth_since", "team_id"},
+		"account", "since", "other_account", "other_since", "third_account", "third_since", "fourth_account", "fourth_since", "team_id",
+		"project", "session", "agent", "agent_id", "parent_agent_id"},
 	[]string{"stream"},
 	[]string{"began_at", "opened_at", "input_tokens", "input_cost", "output_tokens", "output_cost", "tokens_per_second"},
 	"ON CONFLICT (id) DO NOTHING")
@@ -228,7 +233,8 @@ func noteRunning(on connTx, r *Renewal, now int64) error {
 		c := &r.Running[i]
 		row.texts = append(row.texts, c.ID, r.Replica, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider,
 			c.Holds[0].Account, c.Holds[0].Since, c.Holds[1].Account, c.Holds[1].Since,
-			c.Holds[2].Account, c.Holds[2].Since, c.Holds[3].Account, c.Holds[3].Since, c.TeamID)
+			c.Holds[2].Account, c.Holds[2].Since, c.Holds[3].Account, c.Holds[3].Since, c.TeamID,
+			c.Project, c.Session, c.Agent, c.AgentID, c.ParentAgentID)
 		row.flags = append(row.flags, c.Stream)
 		row.numbers = append(row.numbers, c.BeganAt, now-c.Age.Microseconds(),
 			c.InputTokens, c.Cost, c.MaxOutput, c.MaxOutputCost, c.TokensPerSecond)
@@ -238,45 +244,29 @@ func noteRunning(on connTx, r *Renewal, now int64) error {
 // bookLost writes the ledger's rows of the running calls of replicas whose leases
 // ended at a time or before, and of former processes with this name. A call that the
 // ledger has already, from the replica itself, changes nothing.
-func bookLost(on connTx, r *Renewal, ended int64) error {
+func (s *Store) bookLost(on connTx, r *Renewal, ended int64) error {
 	var rows []runningRow
-	err := on.tx.Raw(`SELECT c.*, COALESCE(r.alive_until, 0) AS alive_until FROM running_calls c LEFT JOIN replicas r ON r.id = c.replica
+	err := on.tx.Raw(`SELECT c.*, COALESCE(r.alive_until, 0) AS alive_until, COALESCE(r.ledger_until, 0) AS ledger_until
+		FROM running_calls c LEFT JOIN replicas r ON r.id = c.replica
 		WHERE CASE WHEN c.replica = ? THEN ? ELSE COALESCE(r.alive_until, 0) <= ? END
 		ORDER BY c.replica, c.id`, r.Replica, r.First, ended).Scan(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	ids := make([]string, len(rows))
-	calls := map[string][]Call{}
+	calls := map[insertion][]Call{}
 	for i := range rows {
-		ids[i] = rows[i].ID
-		calls[rows[i].Replica] = append(calls[rows[i].Replica], rows[i].lost(r.Lease))
+		row := &rows[i]
+		ids[i] = row.ID
+		of := insertion{replica: row.Replica, again: true, former: row.LedgerUntil != row.AliveUntil}
+		calls[of] = append(calls[of], row.lost(r.Lease))
 	}
-	for _, replica := range slices.Sorted(maps.Keys(calls)) {
-		missing, err := withoutDuplicates(on.tx, calls[replica])
-		if err != nil {
-			return err
-		}
-		if err := insertCalls(on, replica, missing); err != nil {
+	for _, of := range slices.SortedFunc(maps.Keys(calls), func(a, b insertion) int { return cmp.Compare(a.replica, b.replica) }) {
+		if err := s.insertCalls(on, calls[of], of, namesOf{}); err != nil {
 			return fmt.Errorf("calls of a replica that has ended: %w", err)
 		}
 	}
 	return noteRunning(on, &Renewal{Recorded: ids}, 0)
-}
-
-// bookedAsLost returns what was booked for those of some calls that others have booked.
-func bookedAsLost(tx *gorm.DB, ids []string) (map[string]int64, error) {
-	lost := map[string]int64{}
-	for part := range slices.Chunk(ids, idsPerStatement) {
-		var rows []Call
-		if err := tx.Select("id", "cost").Where("id IN ? AND outcome = ?", part, OutcomeLost).Find(&rows).Error; err != nil {
-			return nil, fmt.Errorf("calls: %w", err)
-		}
-		for i := range rows {
-			lost[rows[i].ID] = rows[i].Cost
-		}
-	}
-	return lost, nil
 }
 
 // lost is the call as it is booked: with what was reserved, but no more than its
@@ -296,7 +286,7 @@ func (r *runningRow) lost(lease Lease) Call {
 		Provider: r.Provider, Stream: r.Stream, Attempts: 1, Status: http.StatusServiceUnavailable, Outcome: OutcomeLost,
 		InputTokens: r.InputTokens, OutputTokens: output, Estimated: true, Priced: true, Cost: cost,
 		BeganAt: r.BeganAt, DurationUS: ran,
-		TeamID: r.TeamID,
+		TeamID: r.TeamID, Project: r.Project, Session: r.Session, Agent: r.Agent, AgentID: r.AgentID, ParentAgentID: r.ParentAgentID,
 		Holds: Holds{
 			{r.Account, r.Since}, {r.OtherAccount, r.OtherSince}, {r.ThirdAccount, r.ThirdSince}, {r.FourthAccount, r.FourthSince},
 		},

@@ -6,6 +6,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {
@@ -14,7 +15,7 @@ func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {
 	hold := models.HoldKey{Account: "key:a", Since: "2026-11-01"}
 	call := models.RunningCall{
 		Call: models.Call{
-			ID: "call_1", KeyID: "a", Model: "m", InputTokens: 10, Cost: 40,
+			ID: storetest.CallID(noon, "1"), KeyID: "a", Model: "m", InputTokens: 10, Cost: 40,
 			BeganAt: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC).UnixMicro(), Holds: models.Holds{hold},
 		},
 		Age: time.Hour, MaxOutput: 1000, MaxOutputCost: 300, TokensPerSecond: 2000,
@@ -24,7 +25,7 @@ func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {
 	dead.HoldKey = hold
 	granted(t, store, dead, 500+500/models.SlackDivisor, 500-500/models.SlackDivisor)
 	renew(t, store, "r")
-	execute(t, db, "UPDATE replicas SET alive_until = 1 WHERE id = 'dead'")
+	execute(t, db, "UPDATE replicas SET alive_until = 1, ledger_until = 1 WHERE id = 'dead'")
 
 	q := grantRequest("r")
 	q.HoldKey, q.Needs = hold, []int64{600}
@@ -33,7 +34,7 @@ func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {
 	for range 2 {
 		renew(t, store, "r")
 		for query, want := range map[string]int64{
-			"SELECT COUNT(*) FROM calls WHERE outcome = 'lost' AND cost = 340 AND output_tokens = 1000": 1,
+			"SELECT COUNT(*) FROM ledger_calls WHERE outcome = 'lost' AND cost = 340 AND output_tokens = 1000": 1,
 			"SELECT COUNT(*) FROM running_calls":                                    0,
 			"SELECT cost FROM spend WHERE account = 'key:a' AND day = '2026-11-21'": 340,
 			"SELECT moved FROM budget_holds WHERE replica = 'dead'":                 340,

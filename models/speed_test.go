@@ -71,6 +71,8 @@ func benchmarkCall(n int, key string) models.Call {
 	c.ErrorCode, c.CachedTokens, c.CacheWriteTokens, c.ReasoningTokens, c.Estimated = "", 0, 0, 0, false
 	c.InputTokens, c.OutputTokens, c.Cost = int64(100+n%900), int64(20+n%480), int64(200+n%3000)
 	c.FirstTokenUS, c.DurationUS, c.OverheadUS = int64(300_000+n%70_000), int64(900_000+n%170_000), int64(90+n%160)
+	c.Session, c.AgentID, c.ParentAgentID, c.Project, c.Account, c.CacheMiss, c.Detail = "", "", "", "", "", 0, "" // as most calls
+	c.CacheWriteHourTokens, c.Searches, c.Requests, c.Images, c.Seconds, c.Characters = 0, 0, 0, 0, 0, 0
 	return c
 }
 

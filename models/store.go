@@ -54,6 +54,8 @@ type Store struct {
 	embedded bool
 	longest  time.Duration // of a query
 	migrated atomic.Bool
+	callIDs  callIDs
+	names    names
 }
 
 // Open takes a postgres://, postgresql:// or sqlite:PATH address. It creates the
@@ -130,12 +132,16 @@ func FileMissing(address string) (path string, missing bool) {
 	return path, address != InMemory && errors.Is(err, fs.ErrNotExist)
 }
 
-// createPrivate makes a file that only this user reads. SQLite itself would make
-// it readable by all; the files beside it get the permissions of this one.
+// createPrivate makes a file that only this user reads, or has one that is there, of an early release, no longer read by
+// all. SQLite itself would make it readable by all; the files beside it get the permissions of this one.
 func createPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
+	}
+	const others = 0o007
+	if info, err := file.Stat(); err == nil && info.Mode().Perm()&others != 0 {
+		_ = file.Chmod(0o600) // it fails for a file of another owner, which works all the same
 	}
 	return file.Close()
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +18,18 @@ import (
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"
 )
+
+// Files of early releases were readable by all.
+func TestADatabaseIsReadByItsOwnerOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gateway.db")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	migrated(t, "sqlite:"+path)
+	if about, err := os.Stat(path); err != nil || about.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", about, err)
+	}
+}
 
 func TestUsersAreFoundByIDAndAddress(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {

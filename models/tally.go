@@ -88,9 +88,9 @@ type Tally struct {
 	Errors     Errors
 }
 
-// addCall adds a call to all but the Sum.
+// addCall adds a call.
 func (t *Tally) addCall(c *Call) {
-	t.Sum.addCall(c)
+	t.AddCall(c)
 	if c.FirstTokenUS > 0 {
 		t.FirstToken.add(timeBucket(c.FirstTokenUS), 1)
 	}
@@ -115,14 +115,17 @@ func (t *Tally) add(o *Tally) {
 // UsageGroup is whose calls are summed together.
 type UsageGroup struct {
 	User, Key, Model, Provider string
+	Team, Project, Agent       string // empty in sums of the former release, which have no projects and agents
+}
+
+func (g *UsageGroup) texts() [groupTexts]*string {
+	return [...]*string{&g.User, &g.Key, &g.Model, &g.Provider, &g.Team, &g.Project, &g.Agent}
 }
 
 func (g UsageGroup) compare(o UsageGroup) int {
-	for _, c := range [...]int{
-		strings.Compare(g.User, o.User), strings.Compare(g.Key, o.Key),
-		strings.Compare(g.Model, o.Model), strings.Compare(g.Provider, o.Provider),
-	} {
-		if c != 0 {
+	theirs := o.texts()
+	for i, text := range g.texts() {
+		if c := strings.Compare(*text, *theirs[i]); c != 0 {
 			return c
 		}
 	}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"time"
 
 	"gorm.io/gorm"
 )
@@ -22,6 +23,24 @@ func (s *Store) Change(ctx context.Context, change func(tx *Transaction) error) 
 	})
 }
 
+// ChangeSlowly is Change with a minute in place of the longest time of a query, for what looks at
+// every row of the audit. Other changes wait for it.
+func (s *Store) ChangeSlowly(ctx context.Context, change func(tx *Transaction) error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return mapError(s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if !s.embedded {
+			if err := tx.Exec("SET LOCAL statement_timeout = 0").Error; err != nil {
+				return err
+			}
+		}
+		if err := s.lockKeysAndUsers(tx); err != nil {
+			return err
+		}
+		return change(&Transaction{db: tx})
+	}))
+}
+
 // Read runs read in a transaction that takes no lock: read must not change anything.
 func (s *Store) Read(ctx context.Context, read func(tx *Transaction) error) error {
 	return s.run(ctx, func(db *gorm.DB) error { return read(&Transaction{db: db}) })
@@ -38,10 +57,21 @@ func (t *Transaction) Key(id string) (*Key, error) {
 	return take[Key](t.db.Where("id = ? AND revoked_at = 0", id))
 }
 
-// CreateKey adds a key. ErrTooMany when its owner has limit keys already that are not
+// AnyKey is the key with this id, revoked or not, or ErrNotFound.
+func (t *Transaction) AnyKey(id string) (*Key, error) { return take[Key](t.db.Where("id = ?", id)) }
+
+// CreateKey adds a key, if CheckRoom finds a place for it.
+func (t *Transaction) CreateKey(k *Key, limit int) error {
+	if err := t.CheckRoom(k, limit); err != nil {
+		return err
+	}
+	return mapError(t.db.Create(k).Error)
+}
+
+// CheckRoom returns ErrTooMany when the owner of a key has limit others already that are not
 // revoked: its user, or its team for a key of a team alone. ErrNotFound when its user or
 // its team does not exist.
-func (t *Transaction) CreateKey(k *Key, limit int) error {
+func (t *Transaction) CheckRoom(k *Key, limit int) error {
 	if k.UserID == "" && k.TeamID == "" {
 		return ErrNotFound
 	}
@@ -66,7 +96,7 @@ func (t *Transaction) CreateKey(k *Key, limit int) error {
 	if live >= int64(limit) {
 		return ErrTooMany
 	}
-	return mapError(t.db.Create(k).Error)
+	return nil
 }
 
 // UpdateKey stores the differences between a key and what it was before.
@@ -104,8 +134,13 @@ func (t *Transaction) UserByEmail(email string) (*User, error) {
 func (t *Transaction) CreateUser(u *User) error { return mapError(create(t.db, u)) }
 
 // DeleteUser deletes a user with their identities, memberships, one-time tokens and
-// conversations, and revokes their keys, which it returns. The rows and the sums of the ledger stay.
+// conversations, and revokes their keys, which it returns. The rows and the sums of the ledger stay,
+// and a DeletedUser.
 func (t *Transaction) DeleteUser(id string, at int64) ([]Key, error) {
+	const keep = "INSERT INTO deleted_users (id, email, deleted_at) SELECT id, email, CAST(? AS BIGINT) FROM users WHERE id = ?"
+	if err := t.db.Exec(keep, at, id).Error; err != nil {
+		return nil, err
+	}
 	if err := t.db.Where("user_id = ?", id).Delete(&OneTimeToken{}).Error; err != nil {
 		return nil, err
 	}

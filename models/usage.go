@@ -3,7 +3,6 @@ package models
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -21,37 +20,49 @@ type Sum struct {
 	OutputTokens     int64 // reasoning included
 	ReasoningTokens  int64
 	Cost             int64 // micro-dollars
+
+	CacheWriteHourTokens int64 // of CacheWriteTokens: kept for an hour
+	Searches             int64
+	Requests             int64 // that providers charge beside their tokens
+	Images               int64
+	Seconds              int64
+	Characters           int64
+}
+
+// numbers are those of a sum, in the order in which they are packed. The first are in the sums of the
+// former release.
+func (s *Sum) numbers() [sumNumbers]*int64 {
+	return [...]*int64{
+		&s.Calls, &s.Failed, &s.Estimated, &s.Unpriced, &s.InputTokens, &s.CachedTokens, &s.CacheWriteTokens,
+		&s.OutputTokens, &s.ReasoningTokens, &s.Cost,
+		&s.CacheWriteHourTokens, &s.Searches, &s.Requests, &s.Images, &s.Seconds, &s.Characters,
+	}
 }
 
 // Add adds another sum.
 func (s *Sum) Add(o *Sum) {
-	s.Calls += o.Calls
-	s.Failed += o.Failed
-	s.Estimated += o.Estimated
-	s.Unpriced += o.Unpriced
-	s.InputTokens += o.InputTokens
-	s.CachedTokens += o.CachedTokens
-	s.CacheWriteTokens += o.CacheWriteTokens
-	s.OutputTokens += o.OutputTokens
-	s.ReasoningTokens += o.ReasoningTokens
-	s.Cost += o.Cost
+	theirs := o.numbers()
+	for i, n := range s.numbers() {
+		*n += *theirs[i]
+	}
 }
 
-func (s *Sum) addCall(c *Call) {
-	one := Sum{
-		Calls: 1, InputTokens: c.InputTokens, CachedTokens: c.CachedTokens, CacheWriteTokens: c.CacheWriteTokens,
+// AddCall adds a call.
+func (s *Sum) AddCall(c *Call) {
+	s.Add(&Sum{
+		Calls: 1, Failed: count(c.Failed()), Estimated: count(c.Estimated), Unpriced: count(!c.Priced),
+		InputTokens: c.InputTokens, CachedTokens: c.CachedTokens, CacheWriteTokens: c.CacheWriteTokens,
 		OutputTokens: c.OutputTokens, ReasoningTokens: c.ReasoningTokens, Cost: c.Cost,
+		CacheWriteHourTokens: c.CacheWriteHourTokens, Searches: c.Searches, Requests: c.Requests, Images: c.Images,
+		Seconds: c.Seconds, Characters: c.Characters,
+	})
+}
+
+func count(is bool) int64 {
+	if is {
+		return 1
 	}
-	if c.Failed() {
-		one.Failed = 1
-	}
-	if c.Estimated {
-		one.Estimated = 1
-	}
-	if !c.Priced {
-		one.Unpriced = 1
-	}
-	s.Add(&one)
+	return 0
 }
 
 // UsageBy is a dimension by which usage is grouped.
@@ -60,6 +71,8 @@ type UsageBy string
 // The dimensions. ByModel groups by the model's provider as well.
 const (
 	ByDay      UsageBy = "day"
+	ByAgent    UsageBy = "agent"
+	ByProject  UsageBy = "project"
 	ByUser     UsageBy = "user"
 	ByKey      UsageBy = "key"
 	ByTeam     UsageBy = "team"
@@ -69,10 +82,10 @@ const (
 
 // UsageQuery selects usage and says how it is grouped.
 type UsageQuery struct {
-	From, To               string // days such as 2026-11-21, both included
 	UserID, KeyID, ModelID string // an empty one selects all
 	TeamID                 string // of the calls with a team's keys
 	Provider               string
+	Agent, Project         string
 	By                     []UsageBy
 	MaxGroups              int // groups that are returned at most
 }
@@ -82,109 +95,19 @@ type UsageQuery struct {
 type Usage struct {
 	Day       string
 	UserID    string // also empty for calls without credentials
-	UserEmail string // empty for a deleted user
+	UserEmail string // empty for a deleted user: see DeletedUsers
+	DeletedAt int64  `gorm:"-"` // of a deleted user whose former address UserEmail is; 0 = none
 	KeyID     string // also empty for calls without a key
 	KeyName   string
 	TeamID    string // also empty for calls without a key of a team
 	TeamName  string // empty for a deleted team
 	Model     string // the one that answered, or was tried last
 	Provider  string
-	Sum       `gorm:"embedded"`
+	Agent     string // also empty where it is not known
+	Project   string // also empty without one
+	Keys      int64  `gorm:"-"` // that called, where it is grouped by model alone
+	Sum
 }
-
-const sumColumns = `CAST(SUM(calls) AS BIGINT) AS calls, CAST(SUM(failed) AS BIGINT) AS failed,
-	CAST(SUM(estimated) AS BIGINT) AS estimated, CAST(SUM(unpriced) AS BIGINT) AS unpriced,
-	CAST(SUM(input_tokens) AS BIGINT) AS input_tokens, CAST(SUM(cached_tokens) AS BIGINT) AS cached_tokens,
-	CAST(SUM(cache_write_tokens) AS BIGINT) AS cache_write_tokens, CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
-	CAST(SUM(reasoning_tokens) AS BIGINT) AS reasoning_tokens, CAST(SUM(cost) AS BIGINT) AS cost`
-
-// usageGroups are the columns of each dimension, and its name where that is in another
-// table. A key stays in its team, and its row stays when it is revoked.
-func usageGroups() []usageGroup {
-	return []usageGroup{
-		{by: ByDay, columns: []string{"day"}},
-		{ByUser, []string{"user_id"}, "users.email AS user_email", "users ON users.id = sums.user_id"},
-		{ByKey, []string{"key_id"}, "api_keys.name AS key_name", "api_keys ON api_keys.id = sums.key_id"},
-		{ByTeam, []string{"team_id"}, "teams.name AS team_name", "teams ON teams.id = sums.team_id"},
-		{by: ByModel, columns: []string{"model", "provider"}},
-		{by: ByProvider, columns: []string{"provider"}},
-	}
-}
-
-// usageGroup is a dimension.
-type usageGroup struct {
-	by      UsageBy
-	columns []string
-	name    string // as a column
-	join    string // of the table that has it
-}
-
-// Usage returns the usage of each group that has calls, in no order. ErrTooMany when
-// there are more than q.MaxGroups groups.
-func (s *Store) Usage(ctx context.Context, q UsageQuery) ([]Usage, error) {
-	var columns, joins []string
-	names := []string{"sums.*"}
-	for _, g := range usageGroups() {
-		if !slices.Contains(q.By, g.by) {
-			continue
-		}
-		for _, column := range g.columns {
-			if !slices.Contains(columns, column) {
-				columns = append(columns, column)
-			}
-		}
-		if g.name != "" {
-			names, joins = append(names, g.name), append(joins, "LEFT JOIN "+g.join)
-		}
-	}
-	var all []Usage
-	err := s.run(ctx, func(db *gorm.DB) error {
-		sums := q.sums(db)
-		sums = sums.Select(strings.Join(append(slices.Clone(columns), sumColumns), ", "))
-		if len(columns) > 0 {
-			sums = sums.Group(strings.Join(columns, ", "))
-		}
-		named := db.Table("(?) AS sums", sums).Select(strings.Join(names, ", "))
-		for _, join := range joins {
-			named = named.Joins(join)
-		}
-		return named.Find(&all).Error
-	})
-	if err == nil && len(all) > q.MaxGroups {
-		return nil, ErrTooMany
-	}
-	return all, err
-}
-
-// sums selects the rows of the query.
-func (q *UsageQuery) sums(db *gorm.DB) *gorm.DB {
-	table := "usage_days"
-	if slices.Contains(q.By, ByTeam) {
-		table = "(SELECT usage_days.*, COALESCE(k.team_id, '') AS team_id FROM usage_days LEFT JOIN api_keys k ON k.id = usage_days.key_id) AS days"
-	}
-	sums := db.Table(table).Where("day BETWEEN ? AND ?", q.From, q.To).Having("SUM(calls) > 0").Limit(q.MaxGroups + 1)
-	return q.where(sums)
-}
-
-// where selects the rows of the query, of any day.
-func (q *UsageQuery) where(db *gorm.DB) *gorm.DB {
-	for _, only := range q.columns() {
-		if only.value != "" {
-			db = db.Where(only.column+" = ?", only.value)
-		}
-	}
-	if q.TeamID != "" {
-		db = db.Where("key_id IN (SELECT id FROM api_keys WHERE team_id = ?)", q.TeamID)
-	}
-	return db
-}
-
-// columns are the columns that have to have a value.
-func (q *UsageQuery) columns() []columnValue {
-	return []columnValue{{"user_id", q.UserID}, {"key_id", q.KeyID}, {"model", q.ModelID}, {"provider", q.Provider}}
-}
-
-type columnValue struct{ column, value string }
 
 // Spend is what an account has spent, in micro-dollars: in all, and in the windows that
 // a time lies in.

@@ -36,8 +36,8 @@ func (s *Store) FillUsage(ctx context.Context, now time.Time, limit int) (more b
 		since := dayBegin(now.Unix()) + secondsPerDay
 		if len(calls) > 0 {
 			last := &calls[len(calls)-1]
-			sums := sum(calls)
-			if err := sums.writeMinutes(tx, last.ID); err != nil {
+			sums := sum(calls, true)
+			if err := sums.writeMinutes(tx, formerSums, last.ID); err != nil {
 				return err
 			}
 			since = dayBegin(last.BeganAt/time.Second.Microseconds()) + secondsPerDay // more rows of its day may come
@@ -73,9 +73,10 @@ func (s *Store) formerEnded(tx *gorm.DB, now time.Time) (bool, error) {
 
 // completeDay says whether all rows of a day are still there.
 func completeDay(tx *gorm.DB, day int64) (bool, error) {
+	micro := time.Second.Microseconds()
 	var counts struct{ Summed, Stored int64 }
 	err := tx.Raw(`SELECT (SELECT COALESCE(CAST(SUM(calls) AS BIGINT), 0) FROM usage_days WHERE day = ?) AS summed,
 		(SELECT COUNT(*) FROM calls WHERE id >= ? AND id < ?) AS stored`, dayOf(day),
-		CallID(time.Unix(day, 0), ""), CallID(time.Unix(day+secondsPerDay, 0), "")).Scan(&counts).Error
+		formerID(day*micro, ""), formerID((day+secondsPerDay)*micro, "")).Scan(&counts).Error
 	return counts.Summed == counts.Stored, err
 }

@@ -8,8 +8,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// TeamsOfKeys has the team of each key that belongs to one.
-func (s *Store) TeamsOfKeys(ctx context.Context) (map[string]string, error) {
+// teamsOfKeys has the team of each key that belongs to one.
+func (s *Store) teamsOfKeys(ctx context.Context) (map[string]string, error) {
 	var rows []struct{ ID, TeamID string }
 	err := s.run(ctx, func(db *gorm.DB) error {
 		return db.Table("api_keys").Select("id, team_id").Where("team_id <> ''").Find(&rows).Error
@@ -39,8 +39,11 @@ func (s *Store) NameUsage(ctx context.Context, by []UsageBy, rows []Usage) error
 		for i := range rows {
 			ids = append(ids, *of.id(&rows[i]))
 		}
-		slices.Sort(ids)
-		names, err := s.names(ctx, of.table, of.column, slices.Compact(ids))
+		var names map[string]string
+		err := s.run(ctx, func(db *gorm.DB) (err error) {
+			names, err = namesByID(db, of.table, of.column, distinct(ids))
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -51,15 +54,12 @@ func (s *Store) NameUsage(ctx context.Context, by []UsageBy, rows []Usage) error
 	return nil
 }
 
-// names are the values of a column by id.
-func (s *Store) names(ctx context.Context, table, column string, ids []string) (map[string]string, error) {
+// namesByID are the values of a column by id.
+func namesByID(db *gorm.DB, table, column string, ids []string) (map[string]string, error) {
 	names := make(map[string]string, len(ids))
 	for some := range slices.Chunk(ids, idsPerStatement) {
 		var rows []struct{ ID, Name string }
-		err := s.run(ctx, func(db *gorm.DB) error {
-			return db.Table(table).Select("id, "+column+" AS name").Where("id IN ?", some).Find(&rows).Error
-		})
-		if err != nil {
+		if err := db.Table(table).Select("id, "+column+" AS name").Where("id IN ?", some).Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
@@ -72,31 +72,26 @@ func (s *Store) names(ctx context.Context, table, column string, ids []string) (
 // CallsByDay is how many calls were made with each of the keys on each of the last days
 // (UTC), the oldest first; the last one is today. A key without calls is missing.
 func (s *Store) CallsByDay(ctx context.Context, keys []string, days int, now time.Time) (map[string][]int64, error) {
-	const day = 24 * time.Hour
-	first := now.UTC().Truncate(day).AddDate(0, 0, 1-days)
-	all := map[string][]int64{}
-	for some := range slices.Chunk(keys, idsPerStatement) {
-		var rows []struct {
-			KeyID string
-			Day   string
-			Calls int64
-		}
-		err := s.run(ctx, func(db *gorm.DB) error {
-			return db.Table("usage_days").Select("key_id, day, CAST(SUM(calls) AS BIGINT) AS calls").
-				Where("day >= ? AND key_id IN ?", DayOf(first), some).Group("key_id, day").Find(&rows).Error
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range rows {
-			at, err := time.Parse(time.DateOnly, row.Day)
-			if n := int(at.Sub(first) / day); err == nil && n < days {
-				if all[row.KeyID] == nil {
-					all[row.KeyID] = make([]int64, days)
-				}
-				all[row.KeyID][n] = row.Calls
-			}
-		}
+	first := dayBegin(now.Unix()) - int64(days-1)*secondsPerDay
+	all := make(map[string][]int64, len(keys))
+	wanted := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		wanted[key] = true
 	}
-	return all, nil
+	_, err := s.UsageTimes(ctx, &UsageQuery{}, UsageRange{
+		From: first, To: first + int64(days)*secondsPerDay,
+		Whole: func(int64, int64) bool { return true },
+		Add: func(t UsageTime) error {
+			key := t.Group.Key
+			if !wanted[key] {
+				return nil
+			}
+			if all[key] == nil {
+				all[key] = make([]int64, days)
+			}
+			all[key][(t.At-first)/secondsPerDay] += t.Tally.Calls
+			return nil
+		},
+	})
+	return all, err
 }

@@ -15,7 +15,15 @@ type packed struct {
 	totals, details []byte
 }
 
-const packVersion = 1
+// The forms of packed sums: that of the former release has neither teams, projects and agents nor the
+// amounts of all units. A packed tally begins with bits that say what it has.
+const (
+	formerForm = 1
+	packedForm = 2
+
+	groupTexts, formerTexts   = 7, 4
+	sumNumbers, formerNumbers = 16, 10
+)
 
 var errPacked = errors.New("the packed sums are damaged")
 
@@ -23,7 +31,7 @@ var errPacked = errors.New("the packed sums are damaged")
 type minutesOf map[UsageGroup][]minuteTally
 
 // pack packs the sums of the hour or the day that begins at a minute. It sorts them.
-func pack(begin int64, all minutesOf) packed {
+func pack(form byte, begin int64, all minutesOf) packed {
 	groups := slices.SortedFunc(maps.Keys(all), UsageGroup.compare)
 	numbers, texts := map[string]uint64{}, []string{}
 	number := func(text string) uint64 {
@@ -35,10 +43,11 @@ func pack(begin int64, all minutesOf) packed {
 		return n
 	}
 	var body, cells []byte
-	p := packed{details: []byte{packVersion}}
+	p := packed{details: []byte{form}}
 	for _, g := range groups {
-		for _, text := range [...]string{g.User, g.Key, g.Model, g.Provider} {
-			body = binary.AppendUvarint(body, number(text))
+		names := g.texts()
+		for _, text := range names[:textsIn(form)] {
+			body = binary.AppendUvarint(body, number(*text))
 		}
 		minutes := all[g]
 		sortMinutes(minutes)
@@ -47,15 +56,15 @@ func pack(begin int64, all minutesOf) packed {
 		last := begin
 		for i := range minutes {
 			cells = binary.AppendUvarint(cells, uint64(minutes[i].minute-last))
-			cells = appendTally(cells, &minutes[i].Tally)
+			cells = appendTally(cells, form, &minutes[i].Tally)
 			last = minutes[i].minute
 			total.add(&minutes[i].Tally)
 		}
-		body = appendTally(body, &total)
+		body = appendTally(body, form, &total)
 		p.details = binary.AppendUvarint(p.details, uint64(len(cells)))
 		p.details = append(p.details, cells...)
 	}
-	p.totals = binary.AppendUvarint([]byte{packVersion}, uint64(len(texts)))
+	p.totals = binary.AppendUvarint([]byte{form}, uint64(len(texts)))
 	for _, text := range texts {
 		p.totals = binary.AppendUvarint(p.totals, uint64(len(text)))
 		p.totals = append(p.totals, text...)
@@ -65,32 +74,27 @@ func pack(begin int64, all minutesOf) packed {
 	return p
 }
 
-// The bits of the parts that a packed tally has: of its numbers, then these.
-const (
-	hasFirstToken = 1 << (sumNumbers + iota)
-	hasDuration
-	hasErrors
-)
-
-const sumNumbers = 10
-
-func (s *Sum) numbers() [sumNumbers]*int64 {
-	return [...]*int64{
-		&s.Calls, &s.Failed, &s.Estimated, &s.Unpriced, &s.InputTokens, &s.CachedTokens, &s.CacheWriteTokens,
-		&s.OutputTokens, &s.ReasoningTokens, &s.Cost,
+// textsIn is how many texts a group has in a form.
+func textsIn(form byte) int {
+	if form == formerForm {
+		return formerTexts
 	}
+	return groupTexts
 }
 
-func appendTally(b []byte, t *Tally) []byte {
+// The bits of the parts that a packed tally has: of the numbers of the former release, then these.
+const (
+	hasFirstToken = 1 << (formerNumbers + iota)
+	hasDuration
+	hasErrors
+	hasOthers // a byte of bits, and the numbers that the former release has not
+)
+
+func appendTally(b []byte, form byte, t *Tally) []byte {
 	at := len(b)
 	b = append(b, 0, 0)
-	var has uint16
-	for i, n := range t.numbers() {
-		if *n != 0 {
-			has |= 1 << i
-			b = binary.AppendUvarint(b, uint64(*n))
-		}
-	}
+	numbers := t.numbers()
+	has, b := appendNumbers(b, numbers[:formerNumbers])
 	if len(t.FirstToken) > 0 {
 		has |= hasFirstToken
 		b = appendTimes(b, t.FirstToken)
@@ -105,8 +109,29 @@ func appendTally(b []byte, t *Tally) []byte {
 			b = binary.AppendUvarint(b, uint64(n))
 		}
 	}
+	if form != formerForm {
+		var others uint16
+		bits := len(b)
+		others, b = appendNumbers(append(b, 0), numbers[formerNumbers:])
+		if b[bits] = byte(others); others == 0 {
+			b = b[:bits]
+		} else {
+			has |= hasOthers
+		}
+	}
 	binary.LittleEndian.PutUint16(b[at:], has)
 	return b
+}
+
+// appendNumbers appends those numbers that are not 0: has are their bits.
+func appendNumbers(b []byte, numbers []*int64) (has uint16, all []byte) {
+	for i, n := range numbers {
+		if *n != 0 {
+			has |= 1 << i
+			b = binary.AppendUvarint(b, uint64(*n))
+		}
+	}
+	return has, b
 }
 
 func appendTimes(b []byte, times Times) []byte {
@@ -174,11 +199,8 @@ func (u *unpacker) tally(t *Tally) {
 	has := uint16(u.byte())
 	has |= uint16(u.byte()) << 8
 	t.Sum = Sum{}
-	for i, n := range t.numbers() {
-		if has&(1<<i) != 0 {
-			*n = int64(u.number())
-		}
-	}
+	numbers := t.numbers()
+	u.numbers(has, numbers[:formerNumbers])
 	t.FirstToken, t.Duration = t.FirstToken[:0], t.Duration[:0]
 	if has&hasFirstToken != 0 {
 		t.FirstToken = u.times(t.FirstToken)
@@ -190,6 +212,17 @@ func (u *unpacker) tally(t *Tally) {
 	if has&hasErrors != 0 {
 		for kind := range t.Errors {
 			t.Errors[kind] = int64(u.number())
+		}
+	}
+	if has&hasOthers != 0 {
+		u.numbers(uint16(u.byte()), numbers[formerNumbers:])
+	}
+}
+
+func (u *unpacker) numbers(has uint16, into []*int64) {
+	for i, n := range into {
+		if has&(1<<i) != 0 {
+			*n = int64(u.number())
 		}
 	}
 }
@@ -222,7 +255,8 @@ type unpacked struct {
 func (p packed) each(wanted func(UsageGroup) bool) iter.Seq2[*unpacked, error] {
 	return func(yield func(*unpacked, error) bool) {
 		totals, details := unpacker{data: p.totals}, unpacker{data: p.details}
-		if totals.byte() != packVersion || len(p.details) > 0 && details.byte() != packVersion {
+		form := totals.byte()
+		if form != formerForm && form != packedForm || len(p.details) > 0 && details.byte() != form {
 			yield(nil, errPacked)
 			return
 		}
@@ -237,7 +271,11 @@ func (p packed) each(wanted func(UsageGroup) bool) iter.Seq2[*unpacked, error] {
 		}
 		var one unpacked
 		for range totals.count() {
-			one.group = UsageGroup{User: text(), Key: text(), Model: text(), Provider: text()}
+			one.group = UsageGroup{}
+			names := one.group.texts()
+			for _, into := range names[:textsIn(form)] {
+				*into = text()
+			}
 			one.minute = 0
 			totals.tally(&one.tally)
 			var cells unpacker

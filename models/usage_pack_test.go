@@ -55,7 +55,7 @@ func randomMinutes(random *rand.Rand, begin int64, n int) minutesOf {
 	all := minutesOf{}
 	for range n {
 		text := func() string { return fmt.Sprint("text", random.IntN(4))[:random.IntN(6)] }
-		g := UsageGroup{text(), text(), text(), text()}
+		g := UsageGroup{text(), text(), text(), text(), text(), text(), text()}
 		for range random.IntN(5) {
 			of := all[g]
 			t := tallyOf(&of, begin+random.Int64N(1440))
@@ -78,7 +78,7 @@ func TestPackedSumsAreReadAsTheyWere(t *testing.T) {
 	for range 300 {
 		begin := random.Int64N(1 << 25)
 		all := randomMinutes(random, begin, random.IntN(20))
-		p := pack(begin, all)
+		p := pack(packedForm, begin, all)
 		again := minutesOf{}
 		for one, err := range p.each(anyGroup) {
 			if err != nil {
@@ -88,7 +88,7 @@ func TestPackedSumsAreReadAsTheyWere(t *testing.T) {
 			tallyOf(&of, begin+one.minute).add(&one.tally)
 			again[one.group] = of
 		}
-		if same := pack(begin, again); !bytes.Equal(same.totals, p.totals) || !bytes.Equal(same.details, p.details) {
+		if same := pack(packedForm, begin, again); !bytes.Equal(same.totals, p.totals) || !bytes.Equal(same.details, p.details) {
 			t.Fatalf("%+v was read as %+v", all, again)
 		}
 		totals := minutesOf{}
@@ -108,7 +108,7 @@ func TestPackedSumsAreReadAsTheyWere(t *testing.T) {
 		if len(totals) != len(all) {
 			t.Fatalf("%d of %d groups", len(totals), len(all))
 		}
-		wanted := UsageGroup{"text1"[:random.IntN(6)], "", "", ""}
+		wanted := UsageGroup{User: "text1"[:random.IntN(6)]}
 		for one, err := range p.each(func(g UsageGroup) bool { return g.User == wanted.User }) {
 			if err != nil || one.group.User != wanted.User {
 				t.Fatalf("%+v, %v", one.group, err)
@@ -122,10 +122,10 @@ func TestPackedSumsAreReadAsTheyWere(t *testing.T) {
 func FuzzPackedSums(f *testing.F) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for n := range 5 {
-		p := pack(60, randomMinutes(random, 60, 3*n))
+		p := pack(packedForm, 60, randomMinutes(random, 60, 3*n))
 		f.Add(p.totals, p.details)
 	}
-	f.Add([]byte{packVersion, 1, 0xff, 0xff, 0x7f}, []byte{packVersion})
+	f.Add([]byte{packedForm, 1, 0xff, 0xff, 0x7f}, []byte{packedForm})
 	f.Fuzz(func(t *testing.T, totals, details []byte) {
 		read := 0
 		for one, err := range (packed{totals, details}).each(anyGroup) {

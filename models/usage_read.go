@@ -25,20 +25,21 @@ type UsageRange struct {
 
 	// Add receives all sums that the query selects. Its error ends the reading.
 	Add func(UsageTime) error
+
+	teams map[string]string // of keys: sums of the former release have no teams
 }
 
 // usageReadTimeout bounds the reading of all sums of a query.
 const usageReadTimeout = 10 * time.Second
 
-// UsageTimes reads the sums that q selects; its days and groups are not looked at. Times
+// UsageTimes reads the sums that q selects; its groups are not looked at. Times
 // are as short as UsageMinutesKept and UsageQuartersKept say, unless r.Whole allows
 // longer ones. Of days for which there are only sums of days, each has the time of its
 // noon (UTC); before is the end of these days, or 0.
 func (s *Store) UsageTimes(ctx context.Context, q *UsageQuery, r UsageRange) (before int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, usageReadTimeout)
 	defer cancel()
-	wanted, err := s.wantedGroups(ctx, q)
-	if err != nil {
+	if r.teams, err = s.teamsOfKeys(ctx); err != nil {
 		return 0, err
 	}
 	var since int64
@@ -54,48 +55,39 @@ func (s *Store) UsageTimes(ctx context.Context, q *UsageQuery, r UsageRange) (be
 			return 0, err
 		}
 	}
-	for from := dayBegin(max(since, r.From)); from < r.To; {
-		const most = 31 // days in one statement
-		to, whole := from+secondsPerDay, r.Whole(from, from+secondsPerDay)
-		for to < r.To && to-from < most*secondsPerDay && r.Whole(to, to+secondsPerDay) == whole {
-			to += secondsPerDay
+	for _, table := range []struct {
+		name string
+		from int64
+	}{{formerSums, max(since, r.From)}, {ledgerSums, r.From}} {
+		for from := dayBegin(table.from); from < r.To; {
+			const most = 31 // days in one statement
+			to, whole := from+secondsPerDay, r.Whole(from, from+secondsPerDay)
+			for to < r.To && to-from < most*secondsPerDay && r.Whole(to, to+secondsPerDay) == whole {
+				to += secondsPerDay
+			}
+			if err := s.readPacked(ctx, r, packedDays{table.name, from, to, whole, q, &before}); err != nil {
+				return 0, err
+			}
+			from = to
 		}
-		if err := s.readPacked(ctx, r, packedDays{from, to, whole, wanted}); err != nil {
-			return 0, err
-		}
-		from = to
 	}
 	return before, nil
 }
 
-// wantedGroups says which groups a query selects.
-func (s *Store) wantedGroups(ctx context.Context, q *UsageQuery) (func(UsageGroup) bool, error) {
-	var keys map[string]bool
-	if q.TeamID != "" {
-		keys = map[string]bool{}
-		var ids []string
-		err := s.run(ctx, func(db *gorm.DB) error {
-			return db.Model(&Key{}).Where("team_id = ?", q.TeamID).Pluck("id", &ids).Error
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			keys[id] = true
-		}
-	}
+// wants says whether a query selects a group.
+func (q *UsageQuery) wants(g UsageGroup) bool {
 	is := func(only, value string) bool { return only == "" || only == value }
-	return func(g UsageGroup) bool {
-		return is(q.UserID, g.User) && is(q.KeyID, g.Key) && is(q.ModelID, g.Model) && is(q.Provider, g.Provider) &&
-			(keys == nil || keys[g.Key])
-	}, nil
+	return is(q.UserID, g.User) && is(q.KeyID, g.Key) && is(q.ModelID, g.Model) && is(q.Provider, g.Provider) &&
+		is(q.TeamID, g.Team) && is(q.Agent, g.Agent) && is(q.Project, g.Project)
 }
 
 // packedDays are days whose sums one statement reads.
 type packedDays struct {
+	table    string
 	from, to int64
 	whole    bool // the times of a day need not be told apart
-	wanted   func(UsageGroup) bool
+	query    *UsageQuery
+	before   *int64 // the end of the days that have no times
 }
 
 // readPacked reads the packed sums of some days in one statement, since at the same time
@@ -106,7 +98,7 @@ func (s *Store) readPacked(ctx context.Context, r UsageRange, days packedDays) e
 		columns += ", details"
 	}
 	return s.rows(ctx, func(db *gorm.DB) *gorm.DB {
-		return db.Table("usage_sums").Select(columns).Where("begins >= ? AND begins < ?", days.from, days.to)
+		return db.Table(days.table).Select(columns).Where("begins >= ? AND begins < ?", days.from, days.to)
 	}, func(rows *sql.Rows) error {
 		var begins, hours int64
 		var totals, details sql.RawBytes
@@ -117,15 +109,27 @@ func (s *Store) readPacked(ctx context.Context, r UsageRange, days packedDays) e
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		p := packed{totals, details}
+		p, first := packed{totals, details}, begins
 		if r.Whole(begins, begins+hours*secondsPerHour) {
 			p.details = nil
+		} else if len(details) == 0 { // they are older than UsageQuartersKept
+			first += hours * secondsPerHour / 2
+			*days.before = max(*days.before, begins+hours*secondsPerHour)
 		}
-		for one, err := range p.each(days.wanted) {
+		wanted := func(g UsageGroup) bool {
+			if days.table == formerSums {
+				g.Team = r.teams[g.Key]
+			}
+			return days.query.wants(g)
+		}
+		for one, err := range p.each(wanted) {
 			if err != nil {
 				return err
 			}
-			at := begins + one.minute*secondsPerMinute
+			at := first + one.minute*secondsPerMinute
+			if days.table == formerSums {
+				one.group.Team = r.teams[one.group.Key]
+			}
 			if at < r.From || at >= r.To {
 				continue
 			}
@@ -135,44 +139,6 @@ func (s *Store) readPacked(ctx context.Context, r UsageRange, days packedDays) e
 		}
 		return nil
 	})
-}
-
-// readDays reads the sums of the days before one.
-func (s *Store) readDays(ctx context.Context, q *UsageQuery, r UsageRange, before int64) error {
-	const most = 31 * secondsPerDay
-	for from := dayBegin(r.From); from < before; from += most {
-		to := min(from+most, before)
-		err := s.rows(ctx, func(db *gorm.DB) *gorm.DB {
-			return q.where(db.Table("usage_days").Where("day >= ? AND day < ?", dayOf(from), dayOf(to))).
-				Select(`day, user_id, key_id, model, provider, calls, failed, estimated, unpriced, input_tokens,
-					cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost`)
-		}, func(rows *sql.Rows) error {
-			var day string
-			var g UsageGroup
-			var t Tally
-			into := []any{&day, &g.User, &g.Key, &g.Model, &g.Provider}
-			for _, n := range t.numbers() {
-				into = append(into, n)
-			}
-			if err := rows.Scan(into...); err != nil {
-				return err
-			}
-			at, err := time.Parse(time.DateOnly, day)
-			if err != nil {
-				return err
-			}
-			t.Errors[ErrorOther] = t.Failed
-			noon := at.Unix() + secondsPerDay/2
-			if noon < r.From || noon >= r.To {
-				return nil
-			}
-			return r.Add(UsageTime{At: noon, Group: g, Tally: &t})
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func dayOf(at int64) string { return DayOf(time.Unix(at, 0)) }

@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,36 +35,50 @@ type usageSums struct {
 	Details []byte
 }
 
-// TableName is the table of the packed sums.
-func (usageSums) TableName() string { return "usage_sums" }
+// The tables of packed sums.
+const (
+	ledgerSums = "ledger_sums"
+	formerSums = "usage_sums"
+)
 
-// writeMinutes adds the sums of the minutes. part is different for each batch.
-func (s *sums) writeMinutes(tx *gorm.DB, part string) error {
+// formOf is the form of the sums in a table.
+func formOf(table string) byte {
+	if table == formerSums {
+		return formerForm
+	}
+	return packedForm
+}
+
+// writeMinutes adds the sums of the minutes to a table. part is different for each batch.
+func (s *sums) writeMinutes(tx *gorm.DB, table, part string) error {
 	byHour := map[int64]minutesOf{}
-	for k, minutes := range s.usage {
-		for i := range *minutes {
-			m := &(*minutes)[i]
+	for group, minutes := range s.usage {
+		for _, m := range *minutes {
 			hour := m.minute / minutesPerHour
 			of := byHour[hour]
 			if of == nil {
 				of = minutesOf{}
 				byHour[hour] = of
 			}
-			of[k.UsageGroup] = append(of[k.UsageGroup], *m)
+			of[group] = append(of[group], m)
 		}
 	}
 	rows := make([]usageSums, 0, len(byHour))
 	for hour, of := range byHour {
-		rows = append(rows, packRow(hour*secondsPerHour, 1, part, of))
+		rows = append(rows, packRow(formOf(table), usageSums{Begins: hour * secondsPerHour, Hours: 1, Part: part}, of))
 	}
 	slices.SortFunc(rows, func(a, b usageSums) int { return cmp.Compare(a.Begins, b.Begins) })
 	const perStatement = 500
-	return tx.CreateInBatches(rows, perStatement).Error
+	if err := tx.Table(table).CreateInBatches(rows, perStatement).Error; err != nil {
+		return fmt.Errorf("usage of minutes: %w", err)
+	}
+	return nil
 }
 
-func packRow(begins, hours int64, part string, of minutesOf) usageSums {
-	p := pack(begins/secondsPerMinute, of)
-	return usageSums{Begins: begins, Hours: hours, Part: part, Totals: p.totals, Details: p.details}
+func packRow(form byte, row usageSums, of minutesOf) usageSums {
+	p := pack(form, row.Begins/secondsPerMinute, of)
+	row.Totals, row.Details = p.totals, p.details
+	return row
 }
 
 // mergedAtOnce is how many rows one transaction of MergeUsage reads.
@@ -74,29 +89,34 @@ const mergedAtOnce = 500
 // whether there may be more to merge.
 func (s *Store) MergeUsage(ctx context.Context, now time.Time) (more bool, err error) {
 	days := dayBegin(now.Add(-UsageMinutesKept).Unix()) // before: sums of days
-	err = s.inTx(ctx, func(tx *gorm.DB) error {
-		if mine, err := s.tryLock(tx, "usage_sums"); err != nil || !mine {
-			return err
+	for _, table := range []string{ledgerSums, formerSums} {
+		err = s.inTx(ctx, func(tx *gorm.DB) error {
+			if mine, err := s.tryLock(tx, table); err != nil || !mine {
+				return err
+			}
+			var next []int64
+			err := tx.Table(table).Where("part <> '' OR hours = 1 AND begins < ?", days).
+				Order("begins").Limit(1).Pluck("begins", &next).Error
+			if err != nil || len(next) == 0 {
+				return err
+			}
+			more = true
+			if next[0] < days {
+				return merge(tx, table, dayBegin(next[0]), hoursPerDay)
+			}
+			return merge(tx, table, next[0], 1)
+		})
+		if err != nil {
+			return more, err
 		}
-		var next []int64
-		err := tx.Model(&usageSums{}).Where("part <> '' OR hours = 1 AND begins < ?", days).
-			Order("begins").Limit(1).Pluck("begins", &next).Error
-		if err != nil || len(next) == 0 {
-			return err
-		}
-		more = true
-		if next[0] < days {
-			return merge(tx, dayBegin(next[0]), hoursPerDay)
-		}
-		return merge(tx, next[0], 1)
-	})
-	return more, err
+	}
+	return more, nil
 }
 
 // merge merges rows of the time from begins on into one.
-func merge(tx *gorm.DB, begins, hours int64) error {
+func merge(tx *gorm.DB, table string, begins, hours int64) error {
 	var rows []usageSums
-	err := tx.Where("begins >= ? AND begins < ? AND hours <= ?", begins, begins+hours*secondsPerHour, hours).
+	err := tx.Table(table).Where("begins >= ? AND begins < ? AND hours <= ?", begins, begins+hours*secondsPerHour, hours).
 		Order("hours DESC, begins, part").Limit(mergedAtOnce).Find(&rows).Error
 	if err != nil {
 		return err
@@ -109,25 +129,34 @@ func merge(tx *gorm.DB, begins, hours int64) error {
 	parts := map[[2]int64][]string{}
 	for i := range rows {
 		row := &rows[i]
-		for one, err := range (packed{row.Totals, row.Details}).each(anyGroup) {
-			if err != nil {
-				return err
-			}
-			of := all[one.group]
-			minute := row.Begins/secondsPerMinute + one.minute
-			tallyOf(&of, minute-minute%grain).add(&one.tally)
-			all[one.group] = of
+		if err := row.addTo(all, grain); err != nil {
+			return err
 		}
 		at := [2]int64{row.Begins, row.Hours}
 		parts[at] = append(parts[at], row.Part)
 	}
 	for at, of := range parts {
-		if err := tx.Where("begins = ? AND hours = ? AND part IN ?", at[0], at[1], of).Delete(&usageSums{}).Error; err != nil {
+		err := tx.Table(table).Where("begins = ? AND hours = ? AND part IN ?", at[0], at[1], of).Delete(&usageSums{}).Error
+		if err != nil {
 			return err
 		}
 	}
-	merged := packRow(begins, hours, "", all)
-	return tx.Create(&merged).Error
+	merged := packRow(formOf(table), usageSums{Begins: begins, Hours: hours}, all)
+	return tx.Table(table).Create(&merged).Error
+}
+
+// addTo adds the sums of a row to others, by times of so many minutes.
+func (r *usageSums) addTo(all minutesOf, grain int64) error {
+	for one, err := range (packed{r.Totals, r.Details}).each(anyGroup) {
+		if err != nil {
+			return err
+		}
+		of := all[one.group]
+		minute := r.Begins/secondsPerMinute + one.minute
+		tallyOf(&of, minute-minute%grain).add(&one.tally)
+		all[one.group] = of
+	}
+	return nil
 }
 
 func anyGroup(UsageGroup) bool { return true }
@@ -148,9 +177,14 @@ func (s *Store) tryLock(tx *gorm.DB, name string) (mine bool, err error) {
 func (s *Store) DeleteUsageBefore(ctx context.Context, at time.Time) error {
 	day := dayBegin(at.Unix())
 	return s.inTx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Where("begins < ?", day).Delete(&usageSums{}).Error; err != nil {
+		err := tx.Table(ledgerSums).Where("begins < ? AND hours = ? AND part = '' AND LENGTH(details) > 0", day, hoursPerDay).
+			UpdateColumn("details", []byte{}).Error
+		if err != nil {
 			return err
 		}
-		return tx.Exec("UPDATE usage_since SET since = ? WHERE since < ?", day, day).Error
+		if err := tx.Table(formerSums).Where("begins < ?", day).Delete(&usageSums{}).Error; err != nil {
+			return err
+		}
+		return tx.Exec("UPDATE usage_since SET since = ? WHERE since < ? AND EXISTS (SELECT 1 FROM usage_days)", day, day).Error
 	})
 }

@@ -1,107 +1,39 @@
 package models_test
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"modelgateway/models"
 )
 
-// writeUsage writes calls of several users, keys, models and days.
-func writeUsage(t *testing.T, store *models.Store) {
+// usage are the sums of all calls of a time, by group.
+func usage(t *testing.T, store *models.Store, q models.UsageQuery, from, to time.Time) map[models.UsageGroup]models.Sum {
 	t.Helper()
-	var calls []models.Call
-	for i, c := range []struct {
-		user, key, model string
-		days             int
-	}{
-		{"ada", "ada1", "a", 0}, {"ada", "ada1", "b", 0}, {"ada", "ada2", "a", 1}, {"ada", "", "a", 1},
-		{"bob", "bob1", "a", 1}, {"bob", "gone", "b", 2}, {"", "", "a", 2}, {"", "", "a", 2},
-	} {
-		one := call(fmt.Sprint(i), c.key, noon.AddDate(0, 0, -c.days))
-		one.UserID, one.Served, one.Cost = c.user, c.model, int64(1)<<i
-		calls = append(calls, one)
-	}
-	write(t, store, calls...)
-}
-
-func TestUsageIsGroupedByEveryDimension(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, address string) {
-		store := migrated(t, address)
-		createUsers(t, store, "ada", "bob")
-		if _, err := store.RevokeKey(t.Context(), "ada", "ada2", 5); err != nil {
-			t.Fatal(err)
-		}
-		writeUsage(t, store)
-		all := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", MaxGroups: 100}
-		for _, tt := range []struct {
-			by   string
-			ask  func(q *models.UsageQuery)
-			want string // the cost of each group
-		}{
-			{"", nil, " 255"},
-			{"day", nil, "2026-11-19 224, 2026-11-20 28, 2026-11-21 3"},
-			{"day", func(q *models.UsageQuery) { q.From, q.To = "2026-11-20", "2026-11-20" }, "2026-11-20 28"},
-			{"day", func(q *models.UsageQuery) { q.From = "2026-11-22" }, ""},
-			{"", func(q *models.UsageQuery) { q.From = "2026-11-22" }, ""},
-			{"user", nil, "- 192, ada 15, bob 48"},
-			{"key", nil, "- 200, ada1/n 3, ada2/n 4, bob1/n 16, gone 32"},
-			{"model", nil, "a@openai 221, b@openai 34"},
-			{"model", func(q *models.UsageQuery) { q.UserID = "ada" }, "a@openai 13, b@openai 2"},
-			{"model", func(q *models.UsageQuery) { q.UserID, q.KeyID = "ada", "ada1" }, "a@openai 1, b@openai 2"},
-			{"key", func(q *models.UsageQuery) { q.UserID, q.KeyID = "ada", "bob1" }, ""},
-			{"user", func(q *models.UsageQuery) { q.ModelID = "b" }, "ada 2, bob 32"},
-			{"user,day", func(q *models.UsageQuery) { q.From = "2026-11-20" }, "2026-11-20 ada 12, 2026-11-20 bob 16, 2026-11-21 ada 3"},
-			{
-				"day,user,key,model", func(q *models.UsageQuery) { q.UserID = "bob" },
-				"2026-11-19 bob gone b@openai 32, 2026-11-20 bob bob1/n a@openai 16",
-			},
-			{"user", func(q *models.UsageQuery) { q.UserID = "nobody' OR '1'='1" }, ""},
-		} {
-			q := all
-			for by := range strings.SplitSeq(tt.by, ",") {
-				q.By = append(q.By, models.UsageBy(by))
-			}
-			if tt.ask != nil {
-				tt.ask(&q)
-			}
-			rows, err := store.Usage(t.Context(), q)
-			if got := costs(q.By, rows); err != nil || got != tt.want {
-				t.Errorf("by %s: %s, want %s: %v", tt.by, got, tt.want, err)
-			}
-		}
+	groups := map[models.UsageGroup]models.Sum{}
+	_, err := store.UsageTimes(t.Context(), &q, models.UsageRange{
+		From: from.Unix(), To: to.Unix(), Whole: func(int64, int64) bool { return false },
+		Add: func(at models.UsageTime) error {
+			sum := groups[at.Group]
+			sum.Add(&at.Tally.Sum)
+			groups[at.Group] = sum
+			return nil
+		},
 	})
+	if err != nil {
+		t.Error(err)
+	}
+	return groups
 }
 
-func costs(by []models.UsageBy, rows []models.Usage) string {
-	var all []string
-	for _, r := range rows {
-		name := []string{}
-		if slices.Contains(by, models.ByDay) {
-			name = append(name, r.Day)
-		}
-		if slices.Contains(by, models.ByUser) {
-			name = append(name, cmp.Or(r.UserID, "-"))
-		}
-		if slices.Contains(by, models.ByKey) {
-			key := cmp.Or(r.KeyID, "-")
-			if r.KeyName != "" {
-				key += "/" + r.KeyName
-			}
-			name = append(name, key)
-		}
-		if slices.Contains(by, models.ByModel) {
-			name = append(name, r.Model+"@"+r.Provider)
-		}
-		all = append(all, strings.Join(name, " ")+fmt.Sprint(" ", r.Cost))
+// total is the sum of all calls.
+func total(t *testing.T, store *models.Store) (all models.Sum) {
+	t.Helper()
+	for _, sum := range usage(t, store, models.UsageQuery{}, noon.AddDate(-1, 0, 0), noon.AddDate(0, 1, 0)) {
+		all.Add(&sum)
 	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
+	return all
 }
 
 func TestUsageHasAllSums(t *testing.T) {
@@ -110,37 +42,58 @@ func TestUsageHasAllSums(t *testing.T) {
 		failed := call("b", "k1", noon)
 		failed.Outcome, failed.Priced, failed.Estimated = models.OutcomeRefused, false, false
 		write(t, store, call("a", "k1", noon), failed, call("c", "k2", noon))
-		query := models.UsageQuery{From: "2026-11-21", To: "2026-11-21", By: []models.UsageBy{models.ByDay}, MaxGroups: 1}
-		rows, err := store.Usage(t.Context(), query)
-		want := models.Usage{Day: "2026-11-21", Sum: models.Sum{
+		want := models.Sum{
 			Calls: 3, Failed: 1, Estimated: 2, Unpriced: 1, InputTokens: 33, CachedTokens: 9, CacheWriteTokens: 12,
-			OutputTokens: 75, ReasoningTokens: 18, Cost: 210,
-		}}
-		if err != nil || len(rows) != 1 || rows[0] != want {
-			t.Errorf("%+v, %v", rows, err)
+			OutputTokens: 75, ReasoningTokens: 18, Cost: 210, CacheWriteHourTokens: 6, Searches: 39, Requests: 42, Images: 45,
+			Seconds: 48, Characters: 51,
 		}
-		twice := want.Sum
-		twice.Add(&want.Sum)
-		if twice != (models.Sum{
-			Calls: 6, Failed: 2, Estimated: 4, Unpriced: 2, InputTokens: 66, CachedTokens: 18, CacheWriteTokens: 24,
-			OutputTokens: 150, ReasoningTokens: 36, Cost: 420,
-		}) {
-			t.Errorf("%+v", twice)
+		if got := total(t, store); got != want {
+			t.Errorf("%+v", got)
+		}
+		groups := usage(t, store, models.UsageQuery{}, noon.AddDate(0, 0, -1), noon.AddDate(0, 0, 1))
+		group := models.UsageGroup{
+			User: "ada", Key: "k2", Model: "served", Provider: "openai", Team: "", Project: "ship", Agent: "claude-code",
+		}
+		if sum, ok := groups[group]; !ok || sum.Calls != 1 || len(groups) != 2 {
+			t.Errorf("%+v", groups)
 		}
 	})
 }
 
-func TestUsageFailsWithTooManyGroups(t *testing.T) {
+func TestUsageIsSelected(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
-		writeUsage(t, store)
-		q := models.UsageQuery{From: "2026-11-01", To: "2026-11-30", By: []models.UsageBy{models.ByDay, models.ByKey}, MaxGroups: 6}
-		if rows, err := store.Usage(t.Context(), q); err != nil || len(rows) != 6 {
-			t.Errorf("%d rows, %v", len(rows), err)
+		var calls []models.Call
+		for i, of := range [][6]string{
+			{"ada", "ada1", "t1", "a", "x", ""}, {"ada", "ada1", "t1", "b", "x", "codex"}, {"ada", "", "", "a", "", ""},
+			{"bob", "bob1", "t1", "a", "y", "codex"}, {"", "", "", "a", "", "curl"},
+		} {
+			one := call(fmt.Sprint(i), of[1], noon)
+			one.UserID, one.TeamID, one.Served, one.Project, one.Agent, one.Cost = of[0], of[2], of[3], of[4], of[5], int64(1)<<i
+			calls = append(calls, one)
 		}
-		q.MaxGroups = 5
-		if rows, err := store.Usage(t.Context(), q); !errors.Is(err, models.ErrTooMany) || len(rows) != 0 {
-			t.Errorf("%d rows, %v", len(rows), err)
+		write(t, store, calls...)
+		for _, tt := range []struct {
+			ask  models.UsageQuery
+			cost int64
+		}{
+			{models.UsageQuery{}, 31},
+			{models.UsageQuery{UserID: "ada"}, 7},
+			{models.UsageQuery{UserID: "ada", KeyID: "bob1"}, 0},
+			{models.UsageQuery{KeyID: "ada1", ModelID: "b"}, 2},
+			{models.UsageQuery{TeamID: "t1"}, 11},
+			{models.UsageQuery{Project: "x"}, 3},
+			{models.UsageQuery{Agent: "codex", TeamID: "t1"}, 10},
+			{models.UsageQuery{Provider: "gemini"}, 0},
+			{models.UsageQuery{UserID: "nobody' OR '1'='1"}, 0},
+		} {
+			var cost int64
+			for _, sum := range usage(t, store, tt.ask, noon.AddDate(0, 0, -1), noon.AddDate(0, 0, 1)) {
+				cost += sum.Cost
+			}
+			if cost != tt.cost {
+				t.Errorf("%+v: %d", tt.ask, cost)
+			}
 		}
 	})
 }

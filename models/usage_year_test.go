@@ -19,6 +19,7 @@ import (
 	"modelgateway/services/ledger"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // year makes the calls of a year: of 200 keys, 50 users and 12 models, of which each key
@@ -64,7 +65,7 @@ func (y *year) day(before, calls int) []models.Call {
 		k := &y.keys[min(key, len(y.keys)-1)]
 		at := begin.Add(time.Duration(second) * time.Second)
 		c := models.Call{
-			ID: models.CallID(at, fmt.Sprint("y", before, "x", len(all))), UserID: k.user, KeyID: k.id,
+			ID: storetest.CallID(at, fmt.Sprint("y", before, "x", len(all))), UserID: k.user, KeyID: k.id,
 			Model: k.models[y.random.IntN(len(k.models))], Provider: "anthropic", Outcome: models.OutcomeOK, Priced: true,
 			InputTokens: int64(y.random.ExpFloat64() * 1500), OutputTokens: int64(y.random.ExpFloat64() * 400),
 			BeganAt: at.UnixMicro(), FirstTokenUS: int64(math.Exp(y.random.NormFloat64()*0.6) * 450_000),
@@ -108,7 +109,7 @@ func TestAYearOfUsageIsReportedWithinASecond(t *testing.T) {
 		db := rawDB(t, addresses[i])
 		t.Log(usageSize(t, db))
 		// The year before has the same calls: the sums of a day do not say which one it is.
-		execute(t, db, fmt.Sprintf("INSERT INTO usage_sums SELECT begins - %d, hours, part, totals, details FROM usage_sums", days*24*3600))
+		execute(t, db, fmt.Sprintf("INSERT INTO ledger_sums SELECT begins - %d, hours, part, totals, details FROM ledger_sums", days*24*3600))
 		t.Run([]string{"sqlite", "postgres"}[i], func(t *testing.T) {
 			reportYear(t, ledger.NewUsage(store, func() time.Time { return now }), now)
 		})
@@ -187,7 +188,7 @@ func answered(t *testing.T, u *ledger.Usage, ask ledger.UsageRequest) (took time
 func usageSize(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	var rows, totals, details int64
-	if err := db.QueryRowContext(t.Context(), "SELECT count(*), sum(length(totals)), sum(length(details)) FROM usage_sums").
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*), sum(length(totals)), sum(length(details)) FROM ledger_sums").
 		Scan(&rows, &totals, &details); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"strings"
 
 	"gorm.io/gorm"
 )
@@ -14,6 +15,7 @@ type User struct {
 	PasswordHash string // empty for a user of an identity provider
 	CreatedAt    int64  `gorm:"autoCreateTime:false"`
 	DisabledAt   int64  // 0 = may log in
+	DisabledBy   string // the administrator who disabled them; empty: not disabled, or disabled on the command line
 	VerifiedAt   int64  // when the address was proven to be the user's; 0 = it was not
 	AdminAt      int64  // when the user became an administrator by name; 0 = only the settings can make them one
 	LastUsedAt   int64  // of a token; 0 = never
@@ -110,6 +112,7 @@ func updateUser(tx *gorm.DB, before, after *User) error {
 	columns.compare("name", before.Name, after.Name)
 	columns.compare("password_hash", before.PasswordHash, after.PasswordHash)
 	columns.compare("disabled_at", before.DisabledAt, after.DisabledAt)
+	columns.compare("disabled_by", before.DisabledBy, after.DisabledBy)
 	columns.compare("verified_at", before.VerifiedAt, after.VerifiedAt)
 	columns.compare("admin_at", before.AdminAt, after.AdminAt)
 	columns.compare("generation", before.Generation, after.Generation)
@@ -145,17 +148,22 @@ func (s *Store) UserSums(ctx context.Context, ids []string) (map[string]UserSums
 		if err != nil {
 			return err
 		}
-		return db.Table("usage_days").Select("user_id, SUM(cost) AS n").
-			Where("user_id IN ?", ids).Group("user_id").Find(&spend).Error
+		accounts := make([]string, len(ids))
+		for i, id := range ids {
+			accounts[i] = UserAccount(id)
+		}
+		return db.Table("spend").Select("account AS user_id, CAST(SUM(cost) AS BIGINT) AS n").
+			Where("account IN ?", accounts).Group("account").Find(&spend).Error
 	})
 	sums := map[string]UserSums{}
 	for _, row := range keys {
 		sums[row.UserID] = UserSums{Keys: row.N}
 	}
 	for _, row := range spend {
-		of := sums[row.UserID]
+		id := strings.TrimPrefix(row.UserID, UserAccount(""))
+		of := sums[id]
 		of.Spend = row.N
-		sums[row.UserID] = of
+		sums[id] = of
 	}
 	return sums, err
 }

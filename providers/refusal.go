@@ -171,6 +171,10 @@ func (r *Refusal) Error() string {
 	return r.public()
 }
 
+// Own is the upstream's own message as it is logged, and whether it is about the gateway's key or account:
+// clients are not told such a message. It is empty where the upstream sent none.
+func (r *Refusal) Own() (message string, private bool) { return clean(r.Message), r.KeyRefused() }
+
 // LogValue is the whole error.
 func (r *Refusal) LogValue() slog.Value { return slog.StringValue(r.Error()) }
 

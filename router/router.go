@@ -16,6 +16,7 @@ import (
 	"modelgateway/dialects/embeddings"
 	"modelgateway/dialects/responses"
 	"modelgateway/middleware"
+	"modelgateway/models"
 	"modelgateway/services/admin"
 	"modelgateway/services/auth"
 	"modelgateway/services/metrics"
@@ -50,8 +51,9 @@ type Options struct {
 	AuthLimit    *ratelimit.Requests // of addresses on routes without a credential
 	NetworkLimit *ratelimit.Requests // of the networks of IPv6 clients on the same routes
 
-	Counted        *metrics.Metrics // counts every request; nil = none
-	Tracer         *tracing.Tracer  // nil = no request is traced
+	Counted        *metrics.Metrics     // counts every request; nil = none
+	Tracer         *tracing.Tracer      // nil = no request is traced
+	Refused        func(models.Refusal) // receives refused calls; nil = none
 	Log            *slog.Logger
 	Now            func() time.Time
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is used
@@ -75,6 +77,7 @@ func New(opts Options) (http.Handler, error) {
 	dialect := newDialects()
 	chain := middleware.Chain{
 		Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Dialect: dialect.of, Cookies: opts.Cookies,
+		Refused: opts.Refused,
 	}
 	opts.Callers.Foreign = isMessages
 	handle := chain.Handle
@@ -95,13 +98,15 @@ func New(opts Options) (http.Handler, error) {
 	opts.accounts(engine, chain)
 
 	all := engine.Group("/admin", middleware.NoStore, middleware.All.Set, chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
-	opts.administration(all, handle)
+	opts.administration(all, chain.Limit(opts.AuthLimit, middleware.Account), handle)
 
 	// Requests to a model: a line for each dialect.
 	generate := func(path string, d *api.Dialect) {
 		handler := opts.Generate
 		handler.Dialect = d
-		steps := []gin.HandlerFunc{chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), handle(handler.Create)}
+		steps := []gin.HandlerFunc{
+			chain.Refusals, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account), handle(handler.Create),
+		}
 		if opts.Contents != nil && opts.Contents.Log.On() {
 			steps = slices.Insert(steps, len(steps)-1, gin.HandlerFunc(opts.Contents.Record))
 		}
@@ -117,7 +122,8 @@ func New(opts Options) (http.Handler, error) {
 	count := func(path string, d *api.Dialect) {
 		handler := opts.Count
 		handler.Dialect = d
-		engine.POST(path, chain.Caller(opts.Callers), chain.Limit(opts.CountLimit, middleware.Account), handle(handler.Create))
+		engine.POST(path, chain.Refusals, chain.Caller(opts.Callers), chain.Limit(opts.CountLimit, middleware.Account),
+			handle(handler.Create))
 	}
 	count("/v1/messages/count_tokens", dialect.messages)
 	count(responsesPath+"/input_tokens", dialect.responses)
@@ -134,7 +140,10 @@ func New(opts Options) (http.Handler, error) {
 	v1.Match(read, "/usage", handle(opts.Usage.Show))
 	v1.Match(read, "/calls", handle(opts.Calls.List))
 	v1.Match(read, "/calls/:id", handle(opts.Calls.Get))
+	v1.Match(read, "/refusals", handle(opts.Calls.Refusals))
 	v1.GET("/calls/:id/content", handle(opts.Contents.Get))
+	v1.Match(read, "/sessions", handle(opts.Calls.Sessions))
+	v1.Match(read, "/sessions/:id", handle(opts.Calls.Session))
 
 	opts.Responses.Dialect = dialect.responses
 	opts.keptResponses(engine, v1, handle)
@@ -206,8 +215,10 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	keys := group.Group("/keys", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account))
 	keys.POST("", changes, handle(opts.Keys.Create))
 	keys.Match(readOnly(), "", handle(opts.Keys.List))
+	keys.Match(readOnly(), "/:id", handle(opts.Keys.Get))
 	keys.PATCH("/:id", changes, handle(controllers.Change(opts.Keys.Change, auth.ShowKey)))
 	keys.DELETE("/:id", changes, handle(controllers.Delete(opts.Keys.Revoke, api.ObjectKey)))
+	keys.POST("/:id/restore", changes, handle(controllers.Act(opts.Admin.RestoreOwnKey, auth.ShowKey)))
 	keys.POST("/:id/rotate", changes, handle(opts.Keys.Rotate))
 	keys.POST("/:id/secret", changes, handle(opts.Keys.Fetch))
 
@@ -229,21 +240,26 @@ func (opts Options) teams(teams *gin.RouterGroup, changes gin.HandlerFunc, handl
 	team.Match(readOnly(), "/usage", handle(opts.Usage.Show))
 	team.Match(readOnly(), "/calls", handle(opts.Calls.List))
 	team.Match(readOnly(), "/calls/:call", handle(opts.Calls.Get))
+	team.Match(readOnly(), "/refusals", handle(opts.Calls.Refusals))
 	team.Match(readOnly(), "/keys", handle(h.Keys))
 	team.POST("/keys", changes, handle(h.CreateKey))
+	team.Match(readOnly(), "/keys/:key", handle(controllers.Act(h.Service.Key, admin.ShowKey)))
 	team.PATCH("/keys/:key", changes, handle(controllers.Change(h.Service.ChangeKey, admin.ShowKey)))
 	team.DELETE("/keys/:key", changes, handle(controllers.Delete(h.Service.RevokeKey, api.ObjectKey)))
+	team.POST("/keys/:key/restore", changes, handle(controllers.Act(h.Service.RestoreKey, admin.ShowKey)))
 	team.POST("/keys/:key/rotate", changes, handle(h.RotateKey))
 }
 
-// administration adds the routes of administrators.
-func (opts Options) administration(all *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
+// administration adds the routes of administrators. asks limits those that call others.
+func (opts Options) administration(all *gin.RouterGroup, asks gin.HandlerFunc, handle func(middleware.Handler) gin.HandlerFunc) {
 	h := opts.Admin
 	all.Match(readOnly(), "/users", handle(h.Users))
 	all.POST("/users", handle(controllers.Create(h.Service.CreateUser, h.Service.ShowCreatedUser)))
 	all.Match(readOnly(), "/users/:id", handle(controllers.Find(h.Service.User, admin.ShowUser)))
 	all.PATCH("/users/:id", handle(controllers.Change(h.Service.ChangeUser, admin.ShowUser)))
 	all.DELETE("/users/:id", handle(controllers.Delete(h.Service.DeleteUser, api.ObjectUser)))
+	all.POST("/users/:id/erase", handle(h.Erase))
+	all.POST("/users/:id/restore", handle(controllers.Act(h.Service.RestoreUser, admin.ShowUser)))
 	all.POST("/users/:id/reset", handle(h.Reset))
 	all.Match(readOnly(), "/invitations", handle(h.Invitations))
 	all.POST("/invitations", handle(h.Invite))
@@ -259,16 +275,26 @@ func (opts Options) administration(all *gin.RouterGroup, handle func(middleware.
 	all.DELETE("/teams/:id/members/:user", handle(h.RemoveMember))
 	all.Match(readOnly(), "/keys", handle(h.Keys))
 	all.POST("/keys", handle(h.CreateKey))
+	all.Match(readOnly(), "/keys/:id", handle(controllers.Act(h.Service.Key, admin.ShowKey)))
 	all.PATCH("/keys/:id", handle(controllers.Change(h.Service.ChangeKey, admin.ShowKey)))
 	all.DELETE("/keys/:id", handle(controllers.Delete(h.Service.RevokeKey, api.ObjectKey)))
+	all.POST("/keys/:id/restore", handle(controllers.Act(h.Service.RestoreKey, admin.ShowKey)))
 	all.POST("/keys/:id/rotate", handle(h.RotateKey))
 	all.Match(readOnly(), "/usage", handle(opts.Usage.Show))
+	all.Match(readOnly(), "/statement", handle(opts.Usage.Statement))
 	all.Match(readOnly(), "/calls", handle(opts.Calls.List))
 	all.Match(readOnly(), "/calls/:id", handle(opts.Calls.Get))
+	all.Match(readOnly(), "/refusals", handle(opts.Calls.Refusals))
 	all.GET("/calls/:id/content", handle(opts.Contents.Get))
+	all.Match(readOnly(), "/sessions", handle(opts.Calls.Sessions))
+	all.Match(readOnly(), "/sessions/:id", handle(opts.Calls.Session))
 	all.Match(readOnly(), "/audit", handle(h.Audit))
 	all.Match(readOnly(), "/providers", handle(opts.Operations.ListProviders))
+	all.POST("/providers/try", asks, handle(opts.Operations.TryProvider))
+	all.Match(readOnly(), "/alerts", handle(opts.Operations.ListAlerts))
+	all.POST("/alerts/test", asks, handle(opts.Operations.TestAlerts))
 	all.Match(readOnly(), "/budget", handle(opts.Operations.ShowBudget))
+	all.Match(readOnly(), "/budgets", handle(opts.Operations.ListBudgets))
 	all.Match(readOnly(), "/settings", handle(opts.Operations.ShowSettings))
 }
 

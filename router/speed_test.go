@@ -20,9 +20,11 @@ import (
 	"modelgateway/models"
 	"modelgateway/providers"
 	"modelgateway/services/auth"
+	"modelgateway/services/conversation"
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 	"modelgateway/services/metrics"
+	"modelgateway/services/origin"
 	"modelgateway/services/pool"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/registry"
@@ -32,7 +34,9 @@ import (
 // ready is a provider that answers at once.
 type ready struct{}
 
-func (ready) Abilities() providers.Abilities { return providers.Abilities{} }
+func (r ready) Abilities() providers.Abilities {
+	return providers.Abilities{PrepareEmbeddings: r.Prepare}
+}
 
 func (ready) Prepare(call providers.Call) (providers.Exchange, error) {
 	return answering{stream: call.Request.Stream}, nil
@@ -78,7 +82,9 @@ func gateway(tb testing.TB) (handler http.Handler, key string) {
 }
 
 // gatewayWith is gateway with a database in a file and a service that has more parts.
-func gatewayWith(tb testing.TB, file string, add func(*models.Store, *inference.Service)) (handler http.Handler, key string) {
+func gatewayWith(
+	tb testing.TB, file string, add func(*models.Store, *inference.Service), change ...func(*Options),
+) (handler http.Handler, key string) {
 	tb.Helper()
 	store, err := models.Open("sqlite:" + file)
 	if err != nil {
@@ -122,16 +128,21 @@ func gatewayWith(tb testing.TB, file string, add func(*models.Store, *inference.
 		cancel()
 		<-done
 	})
-	h, err := New(Options{
+	opts := Options{
 		Generate: controllers.Generate{
-			Service: calls, Concurrency: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now,
+			Service: calls, Conversations: &conversation.Service{Router: calls.Router}, Origins: origin.New(store, log, time.Now),
+			Concurrency: inflight.New(1<<20, 1<<20, 1<<40), MaxBytes: 1 << 20, KeepAlive: time.Minute, Now: time.Now,
 		},
 		Callers: middleware.Auth{Required: true, Keys: keys}, CallLimit: limit, AuthLimit: limit,
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),
 		Auth: &controllers.Auth{}, Keys: &controllers.Keys{}, Admin: &controllers.Admin{}, IDP: &controllers.IDP{},
 		Log: log, Now: time.Now,
-	})
+	}
+	for _, f := range change {
+		f(&opts)
+	}
+	h, err := New(opts)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -158,16 +169,21 @@ func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
 const request = `{"model":"gpt-4","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"What is the tide?"}],"max_tokens":256,"temperature":0.7`
 
-// call makes one request.
+// call makes one request, which is answered.
 func call(tb testing.TB, h http.Handler, key, body string) *sink {
+	w := send(h, key, body)
+	if w.status != http.StatusOK {
+		tb.Fatalf("status %d", w.status)
+	}
+	return w
+}
+
+func send(h http.Handler, key, body string) *sink {
 	r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(body))
 	r.Header["Authorization"] = []string{"Bearer " + key}
 	r.Header["Content-Type"] = []string{"application/json"}
 	w := &sink{header: http.Header{}}
 	h.ServeHTTP(w, r)
-	if w.status != http.StatusOK {
-		tb.Fatalf("status %d", w.status)
-	}
 	return w
 }
 

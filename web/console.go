@@ -14,25 +14,29 @@ var console embed.FS
 
 // ConsolePolicy is the Content-Security-Policy of the console: its own files only, nothing
 // inline, and no frame around it.
-const ConsolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+const ConsolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// ConsolePages are the addresses of the console's pages. All of them are the same document,
-// whose script shows the page of its address.
+// ConsolePages are the addresses of the console's pages, as routes. All of them are the same
+// document, whose script shows the page of its address.
 func ConsolePages() []string {
 	return []string{
-		"/signin", "/keys", "/usage", "/calls", "/playground", "/models", "/account",
-		"/users", "/teams", "/providers", "/audit", "/settings",
+		"/signin", "/keys", "/usage", "/calls", "/sessions", "/playground", "/models", "/account",
+		"/users", "/teams", "/providers", "/alerts", "/statement", "/audit", "/settings",
+		"/keys/:id", "/users/:id", "/teams/:id", "/models/*name", "/providers/:name",
 	}
 }
 
 // ConsoleDocument is the name of the document of all pages.
 const ConsoleDocument = "index.html"
 
+// typeface is the media type of typefaces, which are compressed in themselves.
+const typeface = "font/woff2"
+
 // types are the media types of the console's files. The system's own table may lack them.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml", ".png": "image/png",
+	".svg": "image/svg+xml", ".png": "image/png", ".woff2": typeface, ".txt": "text/plain; charset=utf-8",
 }
 
 // File is a file of the console, or a guide.
@@ -84,6 +88,9 @@ func (f *Files) read(name string) *File {
 		return nil
 	}
 	file.ETag = tag(text)
+	if kind == typeface {
+		return file
+	}
 	w, ok := f.writers.Get().(*gzip.Writer)
 	if !ok {
 		w, _ = gzip.NewWriterLevel(nil, gzip.BestCompression) // fails for other levels only

@@ -24,7 +24,7 @@ func (p *Program) audit() *cobra.Command {
 		Example: `  modelgateway audit --by ada@example.com --from 2026-11-01
   modelgateway audit --action key. --search eval-nightly`,
 	}
-	o := p.output(c, "print the ids only")
+	o := p.listOutput(c, "print the ids only")
 	by := c.Flags().String("by", "", "only what this user did: e-mail address or id")
 	c.Flags().StringVar(&ask.Target, "target", "", "only changes of the user, key or team with this id")
 	c.Flags().StringVar(&ask.Action, "action", "", "only this action, as in key.limit; with a dot at its end all that begin with it")
@@ -34,17 +34,16 @@ func (p *Program) audit() *cobra.Command {
 	limit := c.Flags().Int("limit", admin.UsualPage, "most entries; 0 is all")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, _ []string) error {
 		if *by != "" {
-			u, err := s.user(ctx, *by)
-			if err != nil {
+			var err error
+			if ask.ActorID, err = s.userID(ctx, *by); err != nil {
 				return err
 			}
-			ask.ActorID = u.ID
 		}
 		list, err := s.auditList(ctx, ask, *limit)
 		if err != nil {
 			return err
 		}
-		return o.show(list, func() error { return o.audit(list.Data) })
+		return showList(o, list, list.Data, func() error { return o.audit(list.Data) })
 	}))
 }
 

@@ -19,7 +19,7 @@ func TestCallsAreListedAndOneIsShownWithItsAttempts(t *testing.T) {
 		defer func() { _ = store.Close() }()
 		now := time.Now()
 		call := models.Call{
-			ID: models.CallID(now, "abc"), RequestID: "req_1", Model: "gpt-4", Served: "gpt-4", Provider: "openai", Status: 502, Attempts: 2,
+			ID: storetest.CallID(now, "abc"), RequestID: "req_1", Model: "gpt-4", Served: "gpt-4", Provider: "openai", Status: 502, Attempts: 2,
 			Outcome: models.OutcomeFailed, ErrorCode: "provider_error", BeganAt: now.UnixMicro(), DurationUS: 2_500_000, Priced: true,
 			Details: &models.CallDetail{Attempts: []models.CallAttempt{
 				{Provider: "openai", Model: "gpt-4", Key: "wxyz", TookUS: 900_000, Status: 500, Code: "server_error", Result: models.AttemptFailed},
@@ -47,6 +47,57 @@ func TestCallsAreListedAndOneIsShownWithItsAttempts(t *testing.T) {
 			}
 		}
 		if r := g.run("calls", "call_unknown"); r.code != 1 || !strings.Contains(r.err, "no call") {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestSessionsAreListedAndOneIsShownWithItsAgents(t *testing.T) {
+	t.Parallel()
+	withUsers(t, func(g *gateway, d *storetest.Database) {
+		store, err := models.Open(d.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = store.Close() }()
+		now := time.Now()
+		var calls []models.Call
+		for i, agents := range [][2]string{{"", ""}, {"planner", ""}, {"reader", "planner"}, {"", ""}} {
+			at := now.Add(time.Duration(i) * time.Second)
+			calls = append(calls, models.Call{
+				ID: storetest.CallID(at, "s"), BeganAt: at.UnixMicro(), DurationUS: 4_000_000, Session: "=design", Agent: "codex", Model: "gpt-5",
+				AgentID: agents[0], ParentAgentID: agents[1], Outcome: models.OutcomeOK, InputTokens: 1000, CachedTokens: 250, Cost: 50_000,
+			})
+		}
+		if err := store.WriteCalls(t.Context(), "r", calls); err != nil {
+			t.Fatal(err)
+		}
+		list, _ := g.json("sessions", "--agent", "codex")["data"].([]any)
+		if len(list) != 1 {
+			t.Fatal(list)
+		}
+		one, _ := list[0].(map[string]any)
+		id, _ := one["id"].(string)
+		if text := strings.Join(strings.Fields(g.do("sessions")), " "); !strings.Contains(text, "=design - codex - 7s 4 0 4,000 25% 0 $0.20") {
+			t.Error(text)
+		}
+		if text := g.do("sessions", "--user", "ada@example.com"); strings.Contains(text, id) {
+			t.Error(text)
+		}
+		if text := g.do("sessions", "--csv"); !strings.HasPrefix(text, "id,name,user_id,") || !strings.Contains(text, "\n"+id+",'=design,") ||
+			!strings.Contains(text, `,0.25,"[""gpt-5""]"`) {
+			t.Error(text)
+		}
+		tree := g.do("sessions", id)
+		for _, line := range []string{"\nmain agent ", "\n  planner ", "\n    reader ", "\nin all "} {
+			if !strings.Contains(tree, line) {
+				t.Errorf("%q is missing:\n%s", line, tree)
+			}
+		}
+		if text := g.do("calls", "--session", id, "-q"); strings.Count(text, "call_") != len(calls) {
+			t.Error(text)
+		}
+		if r := g.run("sessions", "session_77"); r.code != 1 || !strings.Contains(r.err, "no session") {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -16,6 +18,10 @@ func TestCheckListsAllFaultsAtOnceAndNoSecret(t *testing.T) {
 		if !strings.Contains(r.out, "error: "+setting) {
 			t.Errorf("%s is missing:\n%s", setting, r.out)
 		}
+	}
+	if !strings.Contains(r.out, " settings are wrong: ") ||
+		!strings.Contains(onSQLite(t, "PORT=eighty").run("check").out, "\n1 setting is wrong: ") {
+		t.Errorf("it does not count what is wrong:\n%s", r.out)
 	}
 	if r.code != 1 || strings.Contains(r.out+r.err, "SECRET-1") || strings.Contains(r.out+r.err, "changeme-") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
@@ -33,6 +39,13 @@ func TestCheckNamesWhatIsListenedOnAndWarnsAsTheStartDoes(t *testing.T) {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing:\n%s", part, text)
 		}
+	}
+	simulated := onSQLite(t, "SIMULATOR=true")
+	if text := simulated.do("check"); !strings.Contains(text, "simulated\n") {
+		t.Error(text)
+	}
+	if r := onSQLite(t, "PORT=eighty").run("check"); !strings.Contains(r.out, "1 setting is wrong: the server would not start") {
+		t.Error(r.out)
 	}
 	g.environ = append(g.environ, "HOST=127.0.0.1", "JWT_SECRET=0f9c2b7a64d18e5330bb1f6ad2c4e8971b")
 	shown := g.json("check")
@@ -67,6 +80,24 @@ func TestCheckRefusesAFolderInWhichNoFileCanBeMade(t *testing.T) {
 	t.Parallel()
 	g := &gateway{t: t, environ: []string{"DATABASE_URL=sqlite:/proc/self/environ/x/gateway.db"}}
 	if r := g.run("check"); r.code != 1 || !strings.Contains(r.out, "error: DATABASE_URL: ") {
+		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+func TestCheckLiveAsksTheProvidersAndSaysWhatDiffers(t *testing.T) {
+	t.Parallel()
+	g := onSQLite(t, "SIMULATOR=true")
+	shown := g.json("check", "--live", "--provider", "gemini")
+	if lines, _ := shown["lines"].([]any); shown["ok"] != true || len(lines) != 26 {
+		t.Errorf("%v", shown)
+	}
+	g.refuses(1, []string{"belong to --live"}, "check", "--provider", "gemini")
+	g.refuses(1, []string{"no provider is configured that can be checked"}, "check", "--live", "--provider", "groq")
+	upstream := httptest.NewServer(http.NotFoundHandler())
+	defer upstream.Close()
+	g = onSQLite(t, "GEMINI_API_KEY=AIzaSECRET-key", "GEMINI_BASE_URL="+upstream.URL)
+	r := g.run("check", "--live")
+	if r.code != 1 || !strings.Contains(r.out, "differs      status 404 in place of 200") || strings.Contains(r.out+r.err, "SECRET") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 }

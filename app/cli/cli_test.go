@@ -95,12 +95,20 @@ func TestMigrateMakesTheTablesOnce(t *testing.T) {
 
 func TestModelsHaveProviderContextPricesAndState(t *testing.T) {
 	t.Parallel()
-	g := onSQLite(t, "ANTHROPIC_API_KEY=sk-ant-x", "DEFAULT_PRICE_USD=7/9")
+	file := filepath.Join(t.TempDir(), "models.yaml")
+	const painter = "models: [{id: painter, provider: anthropic, price: {fees: {request: 0.01, image: 0.04}}}]"
+	if err := os.WriteFile(file, []byte(painter), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := onSQLite(t, "ANTHROPIC_API_KEY=sk-ant-x", "DEFAULT_PRICE_USD=7/9", "MODELS_FILE="+file)
 	text := g.do("models")
+	if !strings.Contains(text, " request 0.01, image 0.04 ") {
+		t.Error(text)
+	}
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if words[0] == "claude-haiku-4-5-20251001" {
-			if strings.Join(words[1:7], " ") != "anthropic yes 200,000 $1.00 $5.00 active" {
+			if strings.Join(words[1:8], " ") != "anthropic yes 200,000 $1.00 $5.00 - active" {
 				t.Errorf("%q", line)
 			}
 		}

@@ -14,6 +14,8 @@ import (
 // The flags that many commands have.
 const (
 	flagJSON  = "json"
+	flagCSV   = "csv"
+	flagLines = "jsonl"
 	flagQuiet = "quiet"
 )
 

@@ -17,7 +17,7 @@ func (p *Program) keys() *cobra.Command {
 
 func (p *Program) keyList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the keys that are not revoked"}
-	o := p.output(c, "print the ids only")
+	o := p.listOutput(c, "print the ids only")
 	user := c.Flags().String("user", "", "only keys of this user: e-mail address or id")
 	team := c.Flags().String("team", "", "only keys of this team: name or id")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, _ []string) error {
@@ -36,7 +36,7 @@ func (p *Program) keyList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return o.show(list, func() error { return o.keys(list.Data) })
+		return showList(o, list, list.Data, func() error { return o.keys(list.Data) })
 	}))
 }
 
@@ -59,11 +59,9 @@ func (o *output) keys(keys []api.AdminKey) error {
 // keyFilter selects the keys of a user and of a team; empty selects all.
 func (s *session) keyFilter(ctx context.Context, user, team string) (f models.KeyFilter, err error) {
 	if user != "" {
-		u, err := s.user(ctx, user)
-		if err != nil {
+		if f.UserID, err = s.userID(ctx, user); err != nil {
 			return f, err
 		}
-		f.UserID = u.ID
 	}
 	f.TeamID = team
 	return f, s.replaceByID(ctx, &f.TeamID)

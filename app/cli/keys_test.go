@@ -1,7 +1,7 @@
 package cli_test
 
 import (
-	"database/sql"
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -86,16 +86,17 @@ func TestJSONOfAnErrorIsThatOfTheAPI(t *testing.T) {
 func TestUsageIsGroupedAndNamed(t *testing.T) {
 	t.Parallel()
 	withUsers(t, func(g *gateway, d *storetest.Database) {
-		db, err := sql.Open(d.Driver, d.DSN)
-		if err != nil {
-			t.Fatal(err)
+		day := time.Date(2026, 11, 2, 12, 0, 0, 0, time.UTC)
+		past := []models.Call{
+			{UserID: "ada", InputTokens: 1234567, OutputTokens: 20, Cost: 12345678}, {UserID: "ada"}, {UserID: "ada", Outcome: models.OutcomeFailed},
+			{UserID: "bob", InputTokens: 10, OutputTokens: 20, Cost: 150, BeganAt: day.AddDate(0, 0, 1).UnixMicro()},
 		}
-		defer db.Close()
-		_, err = db.Exec(`INSERT INTO usage_days (day, user_id, key_id, model, provider, calls, failed, estimated, unpriced,
-			input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost)
-			VALUES ('2026-11-02', 'ada', '', 'gpt-4', 'openai', 3, 1, 0, 0, 1234567, 0, 0, 20, 0, 12345678),
-			('2026-11-03', 'bob', '', 'gpt-4', 'openai', 1, 0, 0, 0, 10, 0, 0, 20, 0, 150)`)
-		if err != nil {
+		for i := range past {
+			c := &past[i]
+			c.Model, c.Provider, c.Priced, c.Outcome = "gpt-4", "openai", true, cmp.Or(c.Outcome, models.OutcomeOK)
+			c.BeganAt = cmp.Or(c.BeganAt, day.UnixMicro())
+		}
+		if err := d.Store.WriteCalls(t.Context(), "r", past); err != nil {
 			t.Fatal(err)
 		}
 		days := []string{"--from", "2026-11-01", "--to", "2026-11-05"}
@@ -116,8 +117,8 @@ func TestUsageIsGroupedAndNamed(t *testing.T) {
 		}
 		now := time.Now()
 		calls := []models.Call{
-			{ID: models.CallID(now, "a"), UserID: "ada", Provider: "openai", Outcome: models.OutcomeOK, FirstTokenUS: 480_000, BeganAt: now.UnixMicro()},
-			{ID: models.CallID(now.AddDate(0, 0, -1), "b"), UserID: "bob", Provider: "openai", Outcome: models.OutcomeOK, BeganAt: now.AddDate(0, 0, -1).UnixMicro()},
+			{ID: storetest.CallID(now, "a"), UserID: "ada", Provider: "openai", Outcome: models.OutcomeOK, FirstTokenUS: 480_000, BeganAt: now.UnixMicro()},
+			{ID: storetest.CallID(now.AddDate(0, 0, -1), "b"), UserID: "bob", Provider: "openai", Outcome: models.OutcomeOK, BeganAt: now.AddDate(0, 0, -1).UnixMicro()},
 		}
 		if err := d.Store.WriteCalls(t.Context(), "r", calls); err != nil {
 			t.Fatal(err)

@@ -3,11 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"modelgateway/api"
 	"modelgateway/app"
+	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/models"
 	"modelgateway/services/registry"
@@ -28,7 +31,7 @@ func (p *Program) models() *cobra.Command {
 			if *discover {
 				s.Discover(ctx)
 			}
-			list := s.Models.List(registry.Query{Available: *available})
+			list := s.Models.List(registry.Query{Available: *available, All: true})
 			return o.show(list, func() error { return o.models(list.Data, cfg.Spend.DefaultPrice) })
 		})
 	})
@@ -50,9 +53,22 @@ func (o *output) models(list []api.Model, standard *config.Price) error {
 		if m.ShutdownDate != "" {
 			state += " " + m.ShutdownDate
 		}
-		rows[i] = []string{m.ID, m.OwnedBy, yes(m.Available), tokens(m.ContextWindow), input, output, state, cmp.Or(m.Successor, none)}
+		rows[i] = []string{
+			m.ID, m.OwnedBy, yes(m.Available), tokens(m.ContextWindow), input, output, fees(m.Price), state, cmp.Or(m.Successor, none),
+		}
 	}
-	return o.table([]string{"MODEL", "PROVIDER", "AVAILABLE", "CONTEXT", "INPUT/1M", "OUTPUT/1M", "STATE", "SUCCESSOR"}, rows)
+	return o.table([]string{"MODEL", "PROVIDER", "AVAILABLE", "CONTEXT", "INPUT/1M", "OUTPUT/1M", "FEES", "STATE", "SUCCESSOR"}, rows)
+}
+
+// fees are what a call costs beside tokens, without those of tools that few calls use.
+func fees(price *api.ModelPrice) string {
+	var all []string
+	for _, unit := range []catalog.Unit{catalog.Requests, catalog.Images, catalog.Seconds, catalog.Characters} {
+		if name := unit.String(); price != nil && price.Fees[name] > 0 {
+			all = append(all, name+" "+strconv.FormatFloat(price.Fees[name], 'f', -1, 64))
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), none)
 }
 
 func tokens(n int64) string {

@@ -100,6 +100,20 @@ func TestUserIsInvitedResetLimitedAndDeleted(t *testing.T) {
 			g.t.Errorf("keys of a deleted user: %s", ids)
 		}
 		g.refuses(1, []string{"no user"}, "user", "delete", "ada@example.com")
+		g.do("user", "create", "--email", "bea@example.com")
+		g.refuses(1, []string{"bea@example.com is not deleted", "--delete"}, "user", "erase", "bea@example.com")
+		if rows := g.json("user", "list")["data"].([]any); len(rows) != 1 {
+			g.t.Errorf("%v", rows)
+		}
+		for _, args := range [][]string{{"user", "erase", "Ada@example.com"}, {"user", "erase", "bea@example.com", "--delete"}} {
+			if erased := g.json(args...); erased["deleted"] != true {
+				g.t.Errorf("%v", erased)
+			}
+			g.refuses(1, []string{"no user"}, args...)
+		}
+		if out := g.do("audit", "--limit", "0", "--json"); strings.Contains(out, "ada@") || strings.Contains(out, "bea@") || !strings.Contains(out, "user.erase") {
+			g.t.Error(out)
+		}
 		g.refuses(1, []string{"no limit"}, "user", "limits", "ada@example.com")
 	})
 }

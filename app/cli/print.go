@@ -19,6 +19,7 @@ import (
 type output struct {
 	out, err    io.Writer
 	json, quiet bool
+	csv, lines  bool // of a list
 }
 
 // output adds the flags of the output to a command.
@@ -30,6 +31,34 @@ func (p *Program) output(c *cobra.Command, quiet string) *output {
 		c.MarkFlagsMutuallyExclusive(flagJSON, flagQuiet)
 	}
 	return o
+}
+
+// listOutput is output for a list, which may be printed as a file as well.
+func (p *Program) listOutput(c *cobra.Command, quiet string) *output {
+	o := p.output(c, quiet)
+	c.Flags().BoolVar(&o.csv, flagCSV, false, "print a table with commas, for a spreadsheet")
+	c.Flags().BoolVar(&o.lines, flagLines, false, "print a row of JSON on each line")
+	c.MarkFlagsMutuallyExclusive(flagJSON, flagCSV, flagLines)
+	return o
+}
+
+// file is the type of file in which a list is printed; empty where it is none.
+func (o *output) file() api.FileType {
+	switch {
+	case o.csv:
+		return api.CSV
+	case o.lines:
+		return api.JSONLines
+	}
+	return ""
+}
+
+// showList is show for a list with rows.
+func showList[Row any](o *output, list any, rows []Row, text func() error) error {
+	if as := o.file(); as != "" {
+		return api.WriteFile(o.out, as, func(string) ([]Row, string, error) { return rows, "", nil })
+	}
+	return o.show(list, text)
 }
 
 // show prints a value as JSON, or with text.
@@ -65,7 +94,7 @@ func (o *output) done(value any, words string) error {
 
 // note prints a line for people to standard error.
 func (o *output) note(format string, args ...any) {
-	if !o.quiet && !o.json {
+	if !o.quiet && !o.json && o.file() == "" {
 		_, _ = fmt.Fprintf(o.err, format+"\n", args...)
 	}
 }
@@ -80,11 +109,11 @@ func (o *output) table(header []string, rows [][]string) error {
 		}
 		return nil
 	}
-	return o.lines(append([][]string{header}, rows...))
+	return o.align(append([][]string{header}, rows...))
 }
 
-// lines prints aligned columns.
-func (o *output) lines(rows [][]string) error {
+// align prints aligned columns.
+func (o *output) align(rows [][]string) error {
 	const gap = 2
 	w := tabwriter.NewWriter(o.out, 0, 0, gap, ' ', 0)
 	for _, row := range rows {
@@ -106,6 +135,18 @@ func localOr(seconds *int64, otherwise string) string {
 		return otherwise
 	}
 	return local(*seconds)
+}
+
+// person is the address of a user, with the day of the deletion of a deleted one.
+func person(email string, deletedAt *int64) string {
+	if deletedAt == nil {
+		return email
+	}
+	at, form := time.Unix(*deletedAt, 0).Local(), "2 Jan"
+	if at.Year() != time.Now().Year() {
+		form = "2 Jan 2006"
+	}
+	return email + ", deleted " + at.Format(form)
 }
 
 // dollars rounds to cents, but shows small amounts.

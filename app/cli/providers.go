@@ -66,7 +66,7 @@ func (o *output) providers(list *api.ProviderList) error {
 	for _, part := range [][][]string{keys, events} {
 		if len(part) > 0 {
 			_, _ = fmt.Fprintln(o.out)
-			if err := o.lines(part); err != nil {
+			if err := o.align(part); err != nil {
 				return err
 			}
 		}

@@ -20,7 +20,7 @@ func (p *Program) teams() *cobra.Command {
 
 func (p *Program) teamList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the teams"}
-	o := p.output(c, "print the names only")
+	o := p.listOutput(c, "print the names only")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, _ []string) error {
 		list := api.Page[api.Team]{Object: api.ObjectList, Data: []api.Team{}}
 		err := everyPage(func(page models.Page) (string, bool, error) {
@@ -33,7 +33,7 @@ func (p *Program) teamList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return o.show(list, func() error { return o.teams(list.Data) })
+		return showList(o, list, list.Data, func() error { return o.teams(list.Data) })
 	}))
 }
 

@@ -21,8 +21,8 @@ func (p *Program) usage() *cobra.Command {
 		Example: "  modelgateway usage --by user,model --from 2026-11-01\n  modelgateway usage --user ada@example.com --by key\n" +
 			"  modelgateway usage --by model --previous --time-zone Europe/Berlin",
 	}
-	o := p.output(c, "")
-	c.Flags().StringVar(&ask.GroupBy, "by", "", "day, user, key, team, model or provider, or several with commas between")
+	o := p.listOutput(c, "")
+	c.Flags().StringVar(&ask.GroupBy, "by", "", "day, user, key, team, model, provider, agent or project, or several with commas between")
 	c.Flags().StringVar(&ask.From, "from", "", "first day, as in 2026-11-01, or moment, as in 2026-11-01T14:30:00Z")
 	c.Flags().StringVar(&ask.To, "to", "", "last day, or the moment before which the period ends")
 	c.Flags().StringVar(&ask.TimeZone, "time-zone", "", "time zone of the days, as in Europe/Berlin; UTC without it")
@@ -32,6 +32,8 @@ func (p *Program) usage() *cobra.Command {
 	c.Flags().StringVar(&ask.KeyID, "key", "", "only calls with this key: its id")
 	c.Flags().StringVar(&ask.Model, "model", "", "only calls of this model")
 	c.Flags().StringVar(&ask.Provider, "provider", "", "only calls of this provider")
+	c.Flags().StringVar(&ask.Agent, "agent", "", "only calls of this program, such as claude-code")
+	c.Flags().StringVar(&ask.Project, "project", "", "only calls of this project")
 	return p.action(c, p.reads(o, func(ctx context.Context, s *session, _ []string) error {
 		of, err := s.keyFilter(ctx, *user, *team)
 		if err != nil {
@@ -44,7 +46,11 @@ func (p *Program) usage() *cobra.Command {
 			return err
 		}
 		list := report.Show()
-		return o.show(list, func() error { return o.usage(&list) })
+		if o.csv {
+			_, err := o.out.Write(report.CSV(&list))
+			return err
+		}
+		return showList(o, list, list.Data, func() error { return o.usage(&list) })
 	}))
 }
 
@@ -94,10 +100,18 @@ func usageGroup(group string, row *api.UsageRow) string {
 		return named(row.KeyName, row.KeyID)
 	case "provider":
 		return cmp.Or(text(row.Provider), none)
+	case "agent":
+		return cmp.Or(text(row.Agent), none)
+	case "project":
+		return cmp.Or(text(row.Project), none)
 	case "team":
 		return named(row.TeamName, row.TeamID)
 	default:
-		return cmp.Or(row.UserEmail, text(row.UserID), none)
+		var deletedAt *int64
+		if row.UserDeletedAt != 0 {
+			deletedAt = &row.UserDeletedAt
+		}
+		return cmp.Or(person(row.UserEmail, deletedAt), text(row.UserID), none)
 	}
 }
 

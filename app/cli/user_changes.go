@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +66,29 @@ func (p *Program) userDelete() *cobra.Command {
 			return err
 		}
 		return o.done(api.Deleted{ID: u.ID, Object: api.ObjectUser, Deleted: true}, u.Email+" is deleted")
+	}))
+}
+
+func (p *Program) userErase() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "erase USER [--delete]",
+		Short: "Remove the address and the name of a deleted user from everything, the audit too; the ledger stays", Args: words("USER"),
+	}
+	deleteToo := c.Flags().Bool("delete", false, "a user who is still there is deleted first")
+	o := p.output(c, "print nothing")
+	return p.action(c, p.writes(o, func(ctx context.Context, s *session, args []string) error {
+		id, err := s.userID(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		err = s.Admin.EraseUser(ctx, admin.CommandLine(), id, *deleteToo)
+		if refused, ok := errors.AsType[*api.Error](err); ok && refused.Param == "delete" {
+			return fmt.Errorf("%s is not deleted: --delete deletes and erases in one go", args[0])
+		}
+		if err != nil {
+			return err
+		}
+		return o.done(api.Deleted{ID: id, Object: api.ObjectUser, Deleted: true}, id+" is erased: only the id is left")
 	}))
 }
 

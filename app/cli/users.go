@@ -18,12 +18,12 @@ import (
 func (p *Program) users() *cobra.Command {
 	return p.group("user", "Users",
 		p.userList(), p.userCreate(), p.userInvite(), p.userLimits(), p.userRename(), p.userReset(),
-		p.userDisable(), p.userEnable(), p.userDelete())
+		p.userDisable(), p.userEnable(), p.userDelete(), p.userErase())
 }
 
 func (p *Program) userList() *cobra.Command {
 	c := &cobra.Command{Use: "list", Short: "List the users"}
-	o := p.output(c, "print the e-mail addresses only")
+	o := p.listOutput(c, "print the e-mail addresses only")
 	var only models.UserFilter
 	c.Flags().StringVar(&only.Containing, "search", "", "only users with this in their name or e-mail address")
 	c.Flags().StringVar(&only.TeamID, "team", "", "only members of this team: name or id")
@@ -45,7 +45,7 @@ func (p *Program) userList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return o.show(list, func() error { return o.users(list.Data) })
+		return showList(o, list, list.Data, func() error { return o.users(list.Data) })
 	}))
 }
 
@@ -101,6 +101,21 @@ func last[T any](list []T, id func(*T) string) string {
 		return ""
 	}
 	return id(&list[len(list)-1])
+}
+
+// userID finds a user by e-mail address or id, also one who is deleted and not erased.
+func (s *session) userID(ctx context.Context, name string) (string, error) {
+	u, err := s.user(ctx, name)
+	if err == nil {
+		return u.ID, nil
+	}
+	if normal, wrong := account.NormalEmail(name); wrong == nil {
+		name = normal
+	}
+	if former, missing := s.Store.DeletedUser(ctx, name); missing == nil {
+		return former.ID, nil
+	}
+	return "", err
 }
 
 // user finds a user by e-mail address or id.

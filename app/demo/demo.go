@@ -42,24 +42,24 @@ func keys() []key {
 	return []key{
 		{
 			name: "demo support-bot", team: support, user: ines, dialect: "chat", budget: 60 * dollar, window: models.Month,
-			models: []string{"claude-haiku-4-5-20251001", "claude-haiku-4-5-20251001", "gpt-5-mini"},
+			models: []string{"claude-haiku-4-5", "claude-haiku-4-5", "gpt-6-luna"},
 			share:  46, input: 2400, output: 350, stream: true,
 		},
 		{
 			name: "demo doc-search", team: support, user: tom, dialect: "chat", budget: 20 * dollar, window: models.Month,
-			models: []string{"gemini-2.5-flash", "gpt-5-mini"}, share: 30, input: 5200, output: 220,
+			models: []string{"gemini-3.5-flash-lite", "gpt-6-luna"}, share: 30, input: 5200, output: 220,
 		},
 		{
 			name: "demo coding", team: engineering, user: amara, dialect: "messages",
-			models: []string{"claude-sonnet-4-5-20250929"}, share: 12, input: 21000, output: 900, stream: true,
+			models: []string{"claude-sonnet-5"}, share: 12, input: 21000, output: 900, stream: true,
 		},
 		{
 			name: "demo eval-nightly", team: engineering, user: amara, dialect: "chat", budget: 4 * dollar, window: models.Week,
-			models: []string{"gpt-5", "gemini-2.5-pro"}, share: 8, input: 1500, output: 700, nightly: true,
+			models: []string{"gpt-6-sol", "gemini-3.8-flash"}, share: 8, input: 1500, output: 700, nightly: true,
 		},
 		{
 			name: "demo notebook", user: tom, dialect: "responses",
-			models: []string{"gpt-5"}, share: 4, input: 900, output: 500, stream: true,
+			models: []string{"gpt-6-sol"}, share: 4, input: 900, output: 500, stream: true,
 		},
 	}
 }

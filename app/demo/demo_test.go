@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"modelgateway/app"
+	"modelgateway/catalog"
 	"modelgateway/models"
 )
 
@@ -27,13 +28,20 @@ func TestDemonstrationHasAWeekOfCallsThatSayWhatTheyAre(t *testing.T) {
 	if err := Fill(t.Context(), s, now); err != nil {
 		t.Fatal(err)
 	}
-	page, err := s.Store.Calls(t.Context(), models.CallFilter{}, models.Page{Limit: calls + 1})
-	if err != nil || len(page.Rows) != calls {
-		t.Fatalf("%d calls, %v", len(page.Rows), err)
+	for _, k := range keys() {
+		for _, name := range k.models {
+			if m, err := s.Models.Resolve(name); err != nil || m.State(now.AddDate(0, 1, 0)) != catalog.Active || !m.Price.Known {
+				t.Errorf("%s of %s is not sold: %+v, %v", name, k.name, m, err)
+			}
+		}
+	}
+	rows := allCalls(t, s.Store)
+	if len(rows) != calls {
+		t.Fatalf("%d calls", len(rows))
 	}
 	outcomes, keys := map[string]int{}, map[string]int64{}
-	for i := range page.Rows {
-		c := &page.Rows[i]
+	for i := range rows {
+		c := &rows[i]
 		began := time.UnixMicro(c.BeganAt)
 		if !strings.HasPrefix(c.RequestID, "demo-") || !strings.HasPrefix(c.UserEmail, "demo-") || !strings.HasPrefix(c.KeyName, "demo ") {
 			t.Fatalf("a call is not marked: %+v", c)
@@ -71,4 +79,18 @@ func TestDemonstrationHasAWeekOfCallsThatSayWhatTheyAre(t *testing.T) {
 		t.Errorf("%+v, %v", teams, err)
 	}
 	t.Logf("%v %v", outcomes, keys)
+}
+
+// allCalls reads the calls in pages, as a list of that many may take longer than a query is given.
+func allCalls(t *testing.T, store *models.Store) (rows []models.NamedCall) {
+	t.Helper()
+	for page := (models.Page{Limit: 500}); ; page.After = rows[len(rows)-1].ID {
+		found, err := store.Calls(t.Context(), models.CallFilter{}, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows = append(rows, found.Rows...); len(found.Rows) < page.Limit {
+			return rows
+		}
+	}
 }

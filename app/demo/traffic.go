@@ -6,9 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"modelgateway/catalog"
 	"modelgateway/models"
-	"modelgateway/services/ledger"
 	"modelgateway/services/registry"
 )
 
@@ -30,7 +28,7 @@ func (g *generator) call(now time.Time) (models.Call, error) {
 	}
 	g.made++
 	c := models.Call{
-		ID: ledger.NewCallID(began), RequestID: fmt.Sprintf("demo-%04d", g.made), UserID: k.userID, KeyID: k.id, TeamID: k.teamID,
+		RequestID: fmt.Sprintf("demo-%04d", g.made), UserID: k.userID, KeyID: k.id, TeamID: k.teamID,
 		Model: model.ID, Served: model.ID, Provider: model.Provider, Dialect: k.dialect, UserAgent: "demo traffic, simulated",
 		UpstreamKey: "demo",
 		Stream:      k.stream, Attempts: 1, Status: 200, Outcome: models.OutcomeOK, Priced: model.Price.Known, BeganAt: began.UnixMicro(),
@@ -38,7 +36,7 @@ func (g *generator) call(now time.Time) (models.Call, error) {
 	g.times(&c, k)
 	g.tokens(&c, k)
 	g.faults(&c)
-	c.Cost = model.Price.Cost(catalog.Tokens{Input: c.InputTokens, Cached: c.CachedTokens, Output: c.OutputTokens})
+	c.Cost = model.Price.Cost(c.Amounts())
 	c.Clean()
 	return c, nil
 }

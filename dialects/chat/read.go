@@ -56,7 +56,8 @@ func (r *Request) share(body []byte) {
 		FrequencyPenalty: r.FrequencyPenalty, PresencePenalty: r.PresencePenalty, Seed: r.Seed, Stop: r.Stop,
 		Logprobs: r.Logprobs, TopLogprobs: r.TopLogprobs,
 		ParallelCalls: r.ParallelToolCalls, SingleCall: r.legacy(), Effort: r.ReasoningEffort,
-		SafetyIdentifier: r.SafetyIdentifier, Metadata: r.Metadata, ServiceTier: r.ServiceTier, Modalities: r.Modalities,
+		SafetyIdentifier: r.SafetyIdentifier, Metadata: r.Metadata, Project: r.Metadata["project"],
+		ServiceTier: r.ServiceTier, Modalities: r.Modalities,
 		LogitBias: llm.Present(r.LogitBias), Audio: llm.Present(r.Audio), WebSearch: llm.Present(r.WebSearchOptions),
 		Cache: llm.Present(r.CacheControl),
 	}

@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ import (
 func Dump(req *llm.Request, kept func(tool string) string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("model %s, stream %v, at most %v, session %q, cache key %q, cache %s", req.Model, req.Stream, Value(req.MaxOutput), req.Session,
-		req.CacheKey, req.Cache)
+	line("model %s, stream %v, at most %v, session %q, cache key %q, cache %s", req.Model, req.Stream, Value(req.MaxOutput),
+		cmp.Or(req.Session, req.Affinity), req.CacheKey, req.Cache)
 	line("temperature %v, top_p %v, top_k %v, top_logprobs %v, stop %q, user %q, %q", Value(req.Temperature), Value(req.TopP),
 		Value(req.TopK), Value(req.TopLogprobs), req.Stop, req.User, req.SafetyIdentifier)
 	if req.Thinking != nil {

@@ -105,11 +105,11 @@ func TestThoughtsAreForClientsThatAskForThem(t *testing.T) {
 
 func TestTheSessionOfARequest(t *testing.T) {
 	for user, want := range map[string]string{
-		`"u-1"`: "u-1", `"{\"session_id\":\"s\"}"`: "s", `"{\"a\":1}"`: `{"a":1}`, `"{broken"`: "{broken",
-		`7`: "", `null`: "", `"{\"session_id\":7}"`: `{"session_id":7}`,
+		`"u-1"`: "", `"{\"session_id\":\"s\"}"`: "s", `"{\"a\":1}"`: "", `"{broken"`: "", `7`: "", `null`: "", `"{\"session_id\":7}"`: "",
 	} {
-		if got := decoded(t, `{"model":"m","max_tokens":1,"metadata":{"user_id":`+user+`}}`).Session; got != want {
-			t.Errorf("%s: %q", user, got)
+		req := decoded(t, `{"model":"m","max_tokens":1,"metadata":{"user_id":`+user+`}}`)
+		if req.Session != want || req.Affinity != req.SafetyIdentifier {
+			t.Errorf("%s: %q, else %q", user, req.Session, req.Affinity)
 		}
 	}
 }

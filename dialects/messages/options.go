@@ -50,7 +50,8 @@ func (r *Request) options() {
 		c.ParallelCalls, c.SingleCall = new(bool), true
 	}
 	c.SafetyIdentifier = jsonbytes.Text(jsonbytes.Member(r.members[memberMetadata], "user_id"))
-	c.Session = session(c.SafetyIdentifier)
+	c.Session, c.Affinity = session(c.SafetyIdentifier), c.SafetyIdentifier
+	c.Project = jsonbytes.Text(jsonbytes.Member(r.members[memberMetadata], "project"))
 	if tier := jsonbytes.Text(r.members[memberServiceTier]); !slices.Contains(serviceTiers, tier) {
 		c.ServiceTier = tier // of which only Anthropic knows what it costs
 	}
@@ -86,18 +87,12 @@ func (r *Request) thinking() {
 }
 
 // session is the client's name of a conversation: Claude Code writes it into the name of
-// the user, as JSON.
+// the user, as JSON. Empty where there is none.
 func session(user string) string {
-	if !strings.HasPrefix(user, "{") {
-		return user
+	if !strings.HasPrefix(user, "{") || !jsontext.Value(user).IsValid() {
+		return ""
 	}
-	if !jsontext.Value(user).IsValid() {
-		return user
-	}
-	if id := jsonbytes.Text(jsonbytes.Member(jsontext.Value(user), "session_id")); id != "" {
-		return id
-	}
-	return user
+	return jsonbytes.Text(jsonbytes.Member(jsontext.Value(user), "session_id"))
 }
 
 // checkOptions is the error for the first option that no provider takes; nil where there

@@ -32,7 +32,8 @@ func (r *Request) options() {
 	r.reasoning()
 	c.User, c.SafetyIdentifier = jsonbytes.Text(r.members[memberUser]), jsonbytes.Text(r.members[memberSafetyIdentifier])
 	c.CacheKey = jsonbytes.Text(r.members[memberPromptCacheKey])
-	c.Session = jsonbytes.Text(jsonbytes.Member(r.members[memberMetadata], "user_id"))
+	c.Affinity = jsonbytes.Text(jsonbytes.Member(r.members[memberMetadata], "user_id"))
+	c.Project = jsonbytes.Text(jsonbytes.Member(r.members[memberMetadata], "project"))
 	if tier := jsonbytes.Text(r.members[memberServiceTier]); tier != "auto" {
 		c.ServiceTier = tier
 	}

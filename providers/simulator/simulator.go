@@ -8,9 +8,11 @@
 //
 // Its formats are those of OpenAI (chat completions and responses), Anthropic and Gemini: answers, streams,
 // usage, error answers and lists of models, so that a gateway in front of it
-// runs the code that it runs in production. Words count as tokens. Unless
-// Options.Check is set it answers any request that can be answered; package
-// strict has a check that refuses what the providers refuse.
+// runs the code that it runs in production. Words count as tokens. It has the models
+// that the providers serve at the time, as Options.Catalog and its own lists say, and
+// those of the operator's file; others it refuses, and what is too long for them.
+// Unless Options.Check is set it answers any other request that can be answered;
+// package strict has a check that refuses what the providers refuse.
 //
 // The last text of the user can ask for a fault:
 //
@@ -27,8 +29,10 @@ package simulator
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/providers/simulator/anthropic"
 	"modelgateway/providers/simulator/gemini"
 	"modelgateway/providers/simulator/openai"
@@ -47,6 +51,12 @@ type Options = wire.Options
 func New(opts Options) http.Handler {
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.Catalog == nil {
+		opts.Catalog = sync.OnceValue(func() *catalog.Catalog {
+			list, _ := catalog.Load("") // the program does not start without it
+			return list
+		})
 	}
 	o, rs, a, g := openai.New(opts), responses.New(opts), anthropic.New(opts), gemini.New(opts)
 	mux := http.NewServeMux()

@@ -120,7 +120,7 @@ var geminiSSE = simulatortest.Gemini("gemini-2.5-flash", "streamGenerateContent?
 
 func TestEachEventIsFlushedAndTheStreamStopsWithItsClient(t *testing.T) {
 	for _, c := range []simulatortest.Client{simulatortest.OpenAI, simulatortest.Anthropic, geminiSSE} {
-		handler := simulator.New(simulator.Options{ChunkDelay: time.Hour})
+		handler := simulator.New(simulator.Options{ChunkDelay: time.Hour, Now: simulatortest.Time})
 		left := make(chan struct{})
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			defer close(left)

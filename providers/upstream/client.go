@@ -274,12 +274,12 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 	}
 	via := c.connections.take()
 	in := via.enter()
-	resp, err := in.RoundTrip(req) //nolint:bodyclose // the body is closed through answer
+	resp, err := over(ctx, in).RoundTrip(req) //nolint:bodyclose // the body is closed through answer
 	if err != nil && unsent(err) && ctx.Err() == nil {
 		in.leave()
 		via = c.connections.renew(via)
 		in = via.enter()
-		resp, err = in.RoundTrip(rewound(req)) //nolint:bodyclose // as above
+		resp, err = over(ctx, in).RoundTrip(rewound(req)) //nolint:bodyclose // as above
 	}
 	watch.done()
 	if err != nil {

@@ -55,6 +55,7 @@ type Actor struct {
 	// Empty for an administrator.
 	Team string
 
+	own         bool // the action is on the actor's own things, and wants no rights
 	leaves      bool // the action ends the actor's own membership of Team: a member may do it
 	commandLine bool
 }
@@ -62,6 +63,12 @@ type Actor struct {
 // CommandLine is the actor of the program's command line, which may do all that
 // administrators may.
 func CommandLine() Actor { return Actor{commandLine: true} }
+
+// Own is the actor for an action on their own things.
+func (by Actor) Own() Actor {
+	by.own = true
+	return by
+}
 
 // Unproven returns how many of the administrators' addresses give no rights, because no
 // user has verified them.
@@ -114,6 +121,9 @@ func (a *Service) authorize(tx *models.Transaction, by Actor) (*models.User, err
 		return &models.User{Email: "command line"}, nil
 	}
 	u, err := tx.User(by.UserID)
+	if by.own {
+		return u, checkUser(u, err)
+	}
 	if by.Team == "" {
 		return u, a.checkAdmin(u, err)
 	}
@@ -179,7 +189,12 @@ func orNotFound(what string, err error, notFound func() error) error {
 // act runs an action and adds its row of the audit, in one transaction. do returns
 // the row, or nil if nothing has changed.
 func (a *Service) act(ctx context.Context, by Actor, do func(tx *models.Transaction, act action) (*models.Audit, error)) error {
-	return a.store.Change(ctx, func(tx *models.Transaction) error {
+	return a.store.Change(ctx, a.acting(by, do))
+}
+
+// acting is the transaction of an action.
+func (a *Service) acting(by Actor, do func(tx *models.Transaction, act action) (*models.Audit, error)) func(tx *models.Transaction) error {
+	return func(tx *models.Transaction) error {
 		actor, err := a.authorize(tx, by)
 		if err != nil {
 			return err
@@ -189,7 +204,7 @@ func (a *Service) act(ctx context.Context, by Actor, do func(tx *models.Transact
 			return err
 		}
 		return tx.Audit(row)
-	})
+	}
 }
 
 // isAdmin says whether a user is an administrator: by name, or by a verified address of

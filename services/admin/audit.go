@@ -38,7 +38,7 @@ func (a *Service) Audit(ctx context.Context, q AuditQuery, page models.Page) (*A
 		return nil, err
 	}
 	found := &AuditPage{}
-	rows, more, err := readPage(page, "the audit", func(page models.Page) (rows []models.AuditRow, err error) {
+	rows, more, err := ReadPage(page, "the audit", func(page models.Page) (rows []models.AuditRow, err error) {
 		rows, found.Next, err = a.store.AuditPage(ctx, *f, page)
 		return rows, err
 	})
@@ -123,6 +123,18 @@ func (a *Service) auditRow(act action, detail any) (*models.Audit, error) {
 	}, detail)
 }
 
+// Record adds a row of an administrator's action that changes nothing here. The detail has no secrets.
+func (a *Service) Record(ctx context.Context, by Actor, name, target string, detail any) error {
+	err := a.act(ctx, by, func(_ *models.Transaction, act action) (*models.Audit, error) {
+		act.name, act.target = name, target
+		return a.auditRow(act, detail)
+	})
+	if err != nil {
+		return api.OrUnavailable("write the audit", err)
+	}
+	return nil
+}
+
 // record adds the row of one of several actions of a transaction.
 func (a *Service) record(tx *models.Transaction, act action, detail any) error {
 	row, err := a.auditRow(act, detail)
@@ -153,8 +165,8 @@ func checkPage(p models.Page) error {
 	return checkID("after", p.After)
 }
 
-// readPage reads a page of what list reads, and says whether there are more rows.
-func readPage[Row any](page models.Page, name string, list func(models.Page) ([]Row, error)) (rows []Row, more bool, err error) {
+// ReadPage reads a page of what list reads, and says whether there are more rows.
+func ReadPage[Row any](page models.Page, name string, list func(models.Page) ([]Row, error)) (rows []Row, more bool, err error) {
 	if err := checkPage(page); err != nil {
 		return nil, false, err
 	}

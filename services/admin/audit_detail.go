@@ -12,6 +12,7 @@ func (a *Service) userRow(act action, before, after *models.User) (*models.Audit
 	switch {
 	case *before == *after:
 		return nil, nil
+	case act.name != "":
 	case before.DisabledAt == 0 && after.DisabledAt != 0:
 		act.name = "user.disable"
 	case before.DisabledAt != 0 && after.DisabledAt == 0:
@@ -96,6 +97,7 @@ func (a *Service) keyRow(act action, before, after *models.Key) (*models.Audit, 
 	switch {
 	case *before == *after:
 		return nil, nil
+	case act.name != "":
 	case before.RevokedAt != after.RevokedAt:
 		act.name = "key.revoke"
 	case before.Hash != after.Hash:

@@ -75,7 +75,7 @@ func stateOf(t *models.OneTimeToken) *linkState {
 // Invitations lists the invitations that are neither used nor over, the newest first:
 // all, or those of the team that the actor manages.
 func (a *Service) Invitations(ctx context.Context, by Actor, page models.Page) (list []models.Invitation, more bool, err error) {
-	return readPage(page, "invitations", func(page models.Page) ([]models.Invitation, error) {
+	return ReadPage(page, "invitations", func(page models.Page) ([]models.Invitation, error) {
 		if by.Team != "" {
 			if err := a.readTeam(ctx, by, by.Team); err != nil {
 				return nil, err

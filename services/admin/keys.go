@@ -34,7 +34,7 @@ func (a *Service) Keys(ctx context.Context, by Actor, f KeyQuery, page models.Pa
 	if err := checkID("team_id", f.TeamID); err != nil {
 		return nil, false, err
 	}
-	rows, more, err := readPage(page, "keys", func(page models.Page) ([]models.OwnedKey, error) {
+	rows, more, err := ReadPage(page, "keys", func(page models.Page) ([]models.OwnedKey, error) {
 		return a.store.AllKeys(ctx, f.KeyFilter, page)
 	})
 	if err != nil {
@@ -42,6 +42,34 @@ func (a *Service) Keys(ctx context.Context, by Actor, f KeyQuery, page models.Pa
 	}
 	keys, err = a.keyStates(ctx, rows, f.Days)
 	return keys, more, err
+}
+
+// Key returns a key of any user, or for a manager one of the team, revoked or not.
+func (a *Service) Key(ctx context.Context, by Actor, keyID string) (*OwnedKeyState, error) {
+	if by.Team != "" {
+		if err := a.readTeam(ctx, by, by.Team); err != nil {
+			return nil, err
+		}
+	}
+	if !auth.LooksLikeKeyID(keyID) {
+		return nil, auth.KeyNotFound()
+	}
+	return a.oneKey(ctx, models.KeyFilter{ID: keyID, TeamID: by.Team, State: models.KeysAll})
+}
+
+func (a *Service) oneKey(ctx context.Context, f models.KeyFilter) (*OwnedKeyState, error) {
+	rows, err := a.store.AllKeys(ctx, f, models.Page{Limit: 1})
+	if err == nil && len(rows) == 0 {
+		err = models.ErrNotFound
+	}
+	if err != nil {
+		return nil, auth.KeyError("look up key", err)
+	}
+	states, err := a.keyStates(ctx, rows, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &states[0], nil
 }
 
 func (a *Service) keyStates(ctx context.Context, rows []models.OwnedKey, days int) ([]OwnedKeyState, error) {
@@ -111,13 +139,8 @@ func (a *Service) addKey(tx *models.Transaction, act action, key *models.Key) (t
 			return nil, orNotFound("look up user", err, userNotFound)
 		}
 	}
-	if key.UserID != "" && key.TeamID != "" {
-		if _, err := tx.Team(key.TeamID); err != nil {
-			return nil, orNotFound("look up team", err, auth.TeamNotFound)
-		}
-		if _, err := tx.Member(key.TeamID, key.UserID); err != nil {
-			return nil, orNotFound("look up member", err, memberNotFound)
-		}
+	if err := checkMember(tx, key); err != nil {
+		return nil, err
 	}
 	if err := auth.AddKey(tx, key); err != nil {
 		return nil, orNotFound("create key", err, auth.TeamNotFound)
@@ -126,6 +149,20 @@ func (a *Service) addKey(tx *models.Transaction, act action, key *models.Key) (t
 	return a.tellOwner(owner, key, act), a.record(tx, act, keyDetail{
 		UserID: key.UserID, TeamID: key.TeamID, Prefix: key.Prefix, ShownTo: shownTo(act, key), After: keyStateOf(key),
 	})
+}
+
+// checkMember refuses a key of a user in a team that the user is not in.
+func checkMember(tx *models.Transaction, key *models.Key) error {
+	if key.UserID == "" || key.TeamID == "" {
+		return nil
+	}
+	if _, err := tx.Team(key.TeamID); err != nil {
+		return orNotFound("look up team", err, auth.TeamNotFound)
+	}
+	if _, err := tx.Member(key.TeamID, key.UserID); err != nil {
+		return orNotFound("look up member", err, memberNotFound)
+	}
+	return nil
 }
 
 // limitedBy is who has set the limits of a key: an administrator; or a manager of the
@@ -173,25 +210,19 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 	if err != nil {
 		return nil, auth.KeyError("change key", err)
 	}
+	return a.changed(ctx, key)
+}
+
+// changed is the state of a key that was changed, which every replica reads again.
+func (a *Service) changed(ctx context.Context, key *models.Key) (*OwnedKeyState, error) {
 	a.keys.Invalidate(ctx, key)
-	rows, err := a.store.AllKeys(ctx, models.KeyFilter{ID: key.ID}, models.Page{Limit: 1})
-	if err == nil && len(rows) == 0 {
-		err = models.ErrNotFound // it was revoked since
-	}
-	if err != nil {
-		return nil, auth.KeyError("look up key", err)
-	}
-	states, err := a.keyStates(ctx, rows, 0)
-	if err != nil {
-		return nil, err
-	}
-	return &states[0], nil
+	return a.oneKey(ctx, models.KeyFilter{ID: key.ID}) // it may have been revoked since
 }
 
 // RevokeKey revokes a key as auth.Keys.Revoke does.
 func (a *Service) RevokeKey(ctx context.Context, by Actor, keyID string) error {
 	key, err := a.changeKey(ctx, by, keyID, func(_ *models.Transaction, _ action, key *models.Key) error {
-		key.RevokedAt = a.now().UnixMicro()
+		key.RevokedAt, key.RevokedBy = a.now().UnixMicro(), by.UserID
 		return nil
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ type TeamState struct {
 
 // Teams lists all teams, the newest first.
 func (a *Service) Teams(ctx context.Context, page models.Page) (teams []TeamState, more bool, err error) {
-	rows, more, err := readPage(page, "teams", func(page models.Page) ([]models.Team, error) { return a.store.Teams(ctx, page) })
+	rows, more, err := ReadPage(page, "teams", func(page models.Page) ([]models.Team, error) { return a.store.Teams(ctx, page) })
 	if err != nil {
 		return nil, false, err
 	}

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"modelgateway/api"
 	"modelgateway/models"
@@ -20,7 +19,7 @@ func (a *Service) ChangeUser(ctx context.Context, by Actor, userID string, in ap
 	if !in.Name.Named && in.Disabled == nil && in.Admin == nil && !in.Any() {
 		return nil, api.Invalid(api.CodeMissingField, "disabled", "nothing is to be changed: send name, disabled, admin or a limit")
 	}
-	apply, err := a.validateUserChange(&in)
+	apply, err := a.validateUserChange(by, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func (a *Service) ChangeUser(ctx context.Context, by Actor, userID string, in ap
 
 // validateUserChange checks every rule that does not depend on the user, and returns
 // the function that applies the change to one.
-func (a *Service) validateUserChange(in *api.UserChange) (apply func(*models.User) error, err error) {
+func (a *Service) validateUserChange(by Actor, in *api.UserChange) (apply func(*models.User) error, err error) {
 	var name string
 	if in.Name.Named {
 		if in.Name.Value == nil {
@@ -79,9 +78,9 @@ func (a *Service) validateUserChange(in *api.UserChange) (apply func(*models.Use
 			u.Name = name
 		}
 		if to := in.Disabled; to != nil && *to != (u.DisabledAt != 0) {
-			u.DisabledAt = 0
+			u.DisabledAt, u.DisabledBy = 0, ""
 			if *to {
-				u.DisabledAt, u.Generation = now, u.Generation+1
+				u.DisabledAt, u.DisabledBy, u.Generation = now, by.UserID, u.Generation+1
 			}
 		}
 		if to := in.Admin; to != nil && *to != (u.AdminAt != 0) {
@@ -133,68 +132,4 @@ func (a *Service) checkOtherAdmin(tx *models.Transaction, userID string) error {
 		return nil
 	}
 	return api.Conflict(api.CodeLastAdministrator, "", "this is the last administrator: make another user an administrator first")
-}
-
-// DeleteUser deletes a user for ever: their tokens end, their keys are revoked, and
-// their memberships are gone. The rows and sums of the ledger stay, without the address.
-// Administrators cannot delete themselves. The only manager of a team that has other
-// members cannot be deleted either.
-func (a *Service) DeleteUser(ctx context.Context, by Actor, userID string) error {
-	if !auth.LooksLikeID(userID) {
-		return userNotFound()
-	}
-	if userID == by.UserID {
-		return api.Conflict(api.CodeInvalidValue, "user_id", "an administrator cannot delete themselves: another one has to")
-	}
-	var keys []models.Key
-	err := a.act(ctx, by, func(tx *models.Transaction, act action) (*models.Audit, error) {
-		u, err := tx.User(userID)
-		if err != nil {
-			return nil, err
-		}
-		if a.isAdmin(u) {
-			if err := a.checkOtherAdmin(tx, u.ID); err != nil {
-				return nil, err
-			}
-		}
-		if err := checkManaged(tx, u.ID, ""); err != nil {
-			return nil, err
-		}
-		if keys, err = tx.DeleteUser(u.ID, a.now().UnixMicro()); err != nil {
-			return nil, err
-		}
-		act.name, act.target = "user.delete", u.ID
-		return a.auditRow(act, userDetail{Email: u.Email, Before: a.userDetails(u), RevokedKeys: idsOf(keys)})
-	})
-	if err != nil {
-		return orNotFound("delete user", err, userNotFound)
-	}
-	a.invalidate(ctx, keys)
-	return nil
-}
-
-// checkManaged refuses to end a user's role of manager where a team would be left with
-// members and without a manager: in one team, or in all teams if teamID is empty.
-func checkManaged(tx *models.Transaction, userID, teamID string) error {
-	teams, err := tx.Unmanaged(userID, teamID)
-	if err != nil || len(teams) == 0 {
-		return err
-	}
-	return api.Conflict(api.CodeLastManager, "",
-		"this is the last manager of "+strings.Join(teams, ", ")+": make another member a manager first")
-}
-
-// invalidate removes revoked keys from the caches.
-func (a *Service) invalidate(ctx context.Context, keys []models.Key) {
-	for i := range keys {
-		a.keys.Invalidate(ctx, &keys[i])
-	}
-}
-
-func idsOf(keys []models.Key) []string {
-	ids := make([]string, len(keys))
-	for i := range keys {
-		ids[i] = keys[i].ID
-	}
-	return ids
 }

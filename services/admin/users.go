@@ -34,7 +34,7 @@ func (a *Service) Users(ctx context.Context, f models.UserFilter, page models.Pa
 		return nil, false, err
 	}
 	f.AdminEmails = a.emails
-	rows, more, err := readPage(page, "users", func(page models.Page) ([]models.User, error) { return a.store.Users(ctx, f, page) })
+	rows, more, err := ReadPage(page, "users", func(page models.Page) ([]models.User, error) { return a.store.Users(ctx, f, page) })
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,10 +1,11 @@
-// Package alert tells a webhook of the operator that a key, a user or a team has reached a
-// share of its budget.
+// Package alert tells the operator, by a webhook and by mail, what needs a hand: a budget that is
+// nearly spent, a provider that fails, a model in use that ends soon.
 package alert
 
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -12,14 +13,37 @@ import (
 	"time"
 
 	"modelgateway/models"
-	"modelgateway/services/budget"
+	"modelgateway/services/mail"
+)
+
+// The events, by the names that the webhook is told.
+const (
+	BudgetReached    = "budget.threshold_reached"
+	ProviderFailed   = "provider.failed"
+	ProviderReturned = "provider.returned"
+	ModelRetires     = "model.retires"
+	Test             = "test"
+)
+
+// The ways.
+const (
+	Webhook = "webhook"
+	Mail    = "mail"
 )
 
 // Options are the parts of Alerts.
 type Options struct {
 	Store *models.Store
-	URL   string
+	URL   string // of the webhook; empty: none
 	Key   []byte // signs
+
+	To   string // address that alerts are mailed to; empty: none
+	Mail func(context.Context, *mail.Message) error
+	Page string // of the console, for the mails
+
+	Providers func() map[string]bool                                 // whether one works, as far as this replica knows
+	Retiring  func(context.Context, time.Time) ([]Retirement, error) // models in use that end before a time
+
 	Log   *slog.Logger
 	Now   func() time.Time
 	Every time.Duration // how often other replicas' alerts are looked for; zero: a minute
@@ -34,7 +58,9 @@ type Alerts struct {
 	opts      Options
 	client    *http.Client
 	wake      chan struct{}
-	told      map[string]bool // what was added already; used by the Watch's goroutine only
+	told      map[string]bool  // what was added already; used by the Watch's goroutine only
+	seen      map[string]state // of providers; used by Watch only, as is looked
+	looked    time.Time        // when the last alerts of providers were read
 	delivered atomic.Int64
 	failed    atomic.Int64
 	abandoned atomic.Int64
@@ -59,56 +85,78 @@ func New(o Options) *Alerts {
 	if o.Limit == 0 {
 		o.Limit = 10 * time.Second
 	}
-	return &Alerts{opts: o, client: client(o.Limit), wake: make(chan struct{}, 1), told: map[string]bool{}}
+	return &Alerts{opts: o, client: client(o.Limit), wake: make(chan struct{}, 1), told: map[string]bool{}, seen: map[string]state{}}
 }
 
-// Delivered is how many alerts the receiver accepted from this replica.
+// On says whether a webhook or an address is configured.
+func (a *Alerts) On() bool { return len(a.ways()) > 0 }
+
+func (a *Alerts) ways() (ways []string) {
+	if a.opts.URL != "" {
+		ways = append(ways, Webhook)
+	}
+	if a.opts.To != "" {
+		ways = append(ways, Mail)
+	}
+	return ways
+}
+
+// Delivered is how many alerts this replica sent that were accepted.
 func (a *Alerts) Delivered() float64 { return float64(a.delivered.Load()) }
 
-// Failed is how many posts of this replica failed.
+// Failed is how many attempts of this replica failed.
 func (a *Alerts) Failed() float64 { return float64(a.failed.Load()) }
 
 // Abandoned is how many alerts this replica gave up.
 func (a *Alerts) Abandoned() float64 { return float64(a.abandoned.Load()) }
 
-// Reached adds the alerts of accounts that have spent 80 % of their budget or more.
-func (a *Alerts) Reached(ctx context.Context, reached []budget.Reached) error {
-	var alerts []models.BudgetAlert
-	told := map[string]bool{}
-	for _, r := range reached {
-		for _, threshold := range budget.Thresholds() {
-			if r.Spent*100 < r.Budget*threshold {
-				continue
-			}
-			row := newAlert(r, threshold)
-			name := identity(&row)
-			told[name] = true
-			if !a.told[name] {
-				alerts = append(alerts, row)
-			}
-		}
-	}
-	if len(alerts) > 0 {
-		const kept = 100 // days, more than the longest window
-		before := reached[0].At.AddDate(0, 0, -kept).UTC().Format(time.DateOnly)
-		if err := a.opts.Store.AddBudgetAlerts(ctx, alerts, before); err != nil {
-			return err
-		}
-		select {
-		case a.wake <- struct{}{}:
-		default:
-		}
-	}
-	a.told = told
-	return nil
+// event is what is told, once in each way.
+type event struct {
+	name, about, period string
+	text                string
+	data                any
+	at                  time.Time
+	lasting             bool // it is never told again
 }
 
-func newAlert(r budget.Reached, threshold int64) models.BudgetAlert {
-	at := r.At.UnixMicro()
-	return models.BudgetAlert{
-		Account: r.Kind.Account(r.ID), Span: r.Span, Period: r.Span.FirstDay(r.At), Threshold: threshold,
-		Budget: r.Budget, Spent: r.Spent, ID: "msg_" + rand.Text(), CreatedAt: at, DueAt: at,
+// alerts are the rows of an event.
+func (a *Alerts) alerts(e event) (rows []models.Alert, err error) {
+	const kept = 100 // days, more than the longest window
+	data, err := json.Marshal(e.data)
+	for _, way := range a.ways() {
+		row := models.Alert{
+			ID: "msg_" + rand.Text(), Event: e.name, About: e.about, Period: e.period, Way: way, Text: e.text, Data: string(data),
+			CreatedAt: e.at.UnixMicro(), DueAt: e.at.UnixMicro(),
+		}
+		if !e.lasting {
+			row.KeptUntil = e.at.AddDate(0, 0, kept).UnixMicro()
+		}
+		rows = append(rows, row)
 	}
+	return rows, err
+}
+
+// add adds the alerts of events that are new, and has them sent.
+func (a *Alerts) add(ctx context.Context, events ...event) error {
+	var rows []models.Alert
+	for _, e := range events {
+		more, err := a.alerts(e)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, more...)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := a.opts.Store.AddAlerts(ctx, rows, a.opts.Now().UnixMicro()); err != nil {
+		return err
+	}
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
 // Run sends the alerts that are due until ctx ends.
@@ -120,7 +168,7 @@ func (a *Alerts) Run(ctx context.Context) {
 			return
 		}
 		if err != nil && !failing {
-			a.opts.Log.Warn("budget alerts could not be read or written: the gateway tries again in a minute", "error", err)
+			a.opts.Log.Warn("alerts could not be read or written: the gateway tries again in a minute", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -136,7 +184,7 @@ func (a *Alerts) Run(ctx context.Context) {
 func (a *Alerts) Send(ctx context.Context) (time.Duration, error) {
 	for {
 		lease := a.opts.Now().Add(6 * a.opts.Limit)
-		row, err := a.opts.Store.ClaimBudgetAlert(ctx, a.opts.Now().UnixMicro(), lease.UnixMicro())
+		row, err := a.opts.Store.ClaimAlert(ctx, a.opts.Now().UnixMicro(), lease.UnixMicro())
 		if errors.Is(err, models.ErrNotFound) {
 			break
 		}
@@ -147,7 +195,7 @@ func (a *Alerts) Send(ctx context.Context) (time.Duration, error) {
 			return a.opts.Every, err
 		}
 	}
-	due, err := a.opts.Store.NextBudgetAlert(ctx)
+	due, err := a.opts.Store.NextAlert(ctx)
 	if err != nil || due == 0 {
 		return a.opts.Every, err
 	}
@@ -155,9 +203,20 @@ func (a *Alerts) Send(ctx context.Context) (time.Duration, error) {
 	return min(a.opts.Every, max(time.UnixMicro(due).Sub(a.opts.Now()), least)), nil
 }
 
-// deliver posts a claimed alert and notes how it went.
-func (a *Alerts) deliver(ctx context.Context, row *models.BudgetAlert) error {
-	err := a.post(ctx, row)
+// send sends an alert once, in its way.
+func (a *Alerts) send(ctx context.Context, row *models.Alert) error {
+	switch {
+	case row.Way == Webhook && a.opts.URL != "":
+		return a.post(ctx, row)
+	case row.Way == Mail && a.opts.To != "":
+		return a.opts.Mail(ctx, a.message(row))
+	}
+	return errors.New("this way is not configured any more")
+}
+
+// deliver sends a claimed alert and notes how it went.
+func (a *Alerts) deliver(ctx context.Context, row *models.Alert) error {
+	err := a.send(ctx, row)
 	if err == nil {
 		a.delivered.Add(1)
 	}
@@ -169,20 +228,20 @@ func (a *Alerts) deliver(ctx context.Context, row *models.BudgetAlert) error {
 		if err == nil {
 			due = 0
 		}
-		return a.opts.Store.PutOffBudgetAlert(rest, row, due)
+		return a.opts.Store.PutOffAlert(rest, row, due, "")
 	}
 	if err == nil {
-		return a.opts.Store.PutOffBudgetAlert(ctx, row, 0)
+		return a.opts.Store.PutOffAlert(ctx, row, 0, "")
 	}
 	a.failed.Add(1)
+	attrs := []any{"alert", row.ID, "event", row.Event, "about", row.About, "way", row.Way}
 	if row.Attempts > len(a.opts.Waits) {
 		a.abandoned.Add(1)
-		a.opts.Log.Error("a budget alert could not be delivered and is dropped",
-			"alert", row.ID, "account", row.Account, "percent", row.Threshold, "attempts", row.Attempts, "error", err)
-		return a.opts.Store.PutOffBudgetAlert(ctx, row, 0)
+		a.opts.Log.Error("an alert could not be delivered and is dropped", append(attrs, "attempts", row.Attempts, "error", err)...)
+		return a.opts.Store.PutOffAlert(ctx, row, 0, err.Error())
 	}
 	wait := a.opts.Waits[row.Attempts-1]
-	a.opts.Log.Warn("a budget alert could not be delivered: it is posted again after next_try",
-		"alert", row.ID, "account", row.Account, "percent", row.Threshold, "next_try", wait.String(), "error", err)
-	return a.opts.Store.PutOffBudgetAlert(ctx, row, a.opts.Now().Add(wait).UnixMicro())
+	a.opts.Log.Warn("an alert could not be delivered: it is sent again after next_try",
+		append(attrs, "next_try", wait.String(), "error", err)...)
+	return a.opts.Store.PutOffAlert(ctx, row, a.opts.Now().Add(wait).UnixMicro(), err.Error())
 }

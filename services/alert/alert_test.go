@@ -65,9 +65,15 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err := json.Unmarshal(body, &m); err != nil {
 		r.t.Error(err)
 	}
+	var of budgetData
+	if err := json.Unmarshal(m.Data, &of); err != nil {
+		r.t.Error(err)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.got = append(r.got, fmt.Sprintf("%s %s %d", m.Data.Kind, m.Data.Name, m.Data.Threshold))
+	if r.got = append(r.got, fmt.Sprintf("%s %s %d", of.Kind, of.Name, of.Threshold)); m.Type != BudgetReached {
+		r.got[len(r.got)-1] = m.Type
+	}
 	r.bodies = append(r.bodies, string(body))
 }
 
@@ -273,7 +279,7 @@ func TestTheClaimOfAKilledReplicaIsTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := november.UnixMicro()
-		claimed, err := killed.opts.Store.ClaimBudgetAlert(t.Context(), now, november.Add(time.Minute).UnixMicro())
+		claimed, err := killed.opts.Store.ClaimAlert(t.Context(), now, november.Add(time.Minute).UnixMicro())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,10 +292,10 @@ func TestTheClaimOfAKilledReplicaIsTakenOver(t *testing.T) {
 		}
 		equal(t, to.accepted(), "key robot 80")
 		// The first one was only slow: what it says does not make the alert due again.
-		if err := killed.opts.Store.PutOffBudgetAlert(t.Context(), claimed, now); err != nil {
+		if err := killed.opts.Store.PutOffAlert(t.Context(), claimed, now, "late"); err != nil {
 			t.Fatal(err)
 		}
-		if next, err := other.opts.Store.NextBudgetAlert(t.Context()); err != nil || next != 0 {
+		if next, err := other.opts.Store.NextAlert(t.Context()); err != nil || next != 0 {
 			t.Errorf("due %d, %v", next, err)
 		}
 	})

@@ -15,28 +15,25 @@ import (
 	"strconv"
 	"time"
 
-	"modelgateway/api"
 	"modelgateway/models"
+	"modelgateway/services/mail"
 )
 
 // message is the body of a post. Its form is that of the specification of Standard
 // Webhooks: type, timestamp and data.
 type message struct {
-	Type      string    `json:"type"`
-	Timestamp time.Time `json:"timestamp"` // when the share was seen to be reached
-	Data      data      `json:"data"`
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"` // when it was seen
+	Data      json.RawMessage `json:"data"`
 }
 
-type data struct {
-	Kind        string     `json:"kind"` // key, user or team
-	ID          string     `json:"id"`
-	Name        string     `json:"name"` // of a user the e-mail address
-	Threshold   int64      `json:"threshold"`
-	LimitUSD    api.USD    `json:"limit_usd"`
-	SpentUSD    api.USD    `json:"spent_usd"`
-	Window      string     `json:"window"`
-	PeriodStart *time.Time `json:"period_start"` // null where the budget is of all time
-	PeriodEnd   *time.Time `json:"period_end"`
+// message is the mail of an alert.
+func (a *Alerts) message(row *models.Alert) *mail.Message {
+	return &mail.Message{
+		Kind: "alert", To: a.opts.To, Subject: "Model Gateway: " + row.Text,
+		Text: fmt.Sprintf("Hello,\n\n%s.\n\nSeen on %s. What was told, and to whom:\n\n%s\n", row.Text,
+			time.UnixMicro(row.CreatedAt).UTC().Format("2 January 2006 15:04 UTC"), a.opts.Page),
+	}
 }
 
 // client follows no redirect: the address of the setting is the only one that is told.
@@ -48,24 +45,6 @@ func client(limit time.Duration) *http.Client {
 	}
 }
 
-// identity tells alerts apart as the primary key does.
-func identity(a *models.BudgetAlert) string {
-	return fmt.Sprintf("%s %s %s %d %d", a.Account, a.Span, a.Period, a.Threshold, a.Budget)
-}
-
-func body(a *models.BudgetAlert) ([]byte, error) {
-	kind, id := a.Owner()
-	m := message{"budget.threshold_reached", time.UnixMicro(a.CreatedAt).UTC(), data{
-		Kind: string(kind), ID: id, Name: a.Name, Threshold: a.Threshold, Window: string(a.Span),
-		LimitUSD: api.USD(a.Budget), SpentUSD: api.USD(a.Spent),
-	}}
-	if start, err := time.Parse(time.DateOnly, a.Period); err == nil {
-		end := a.Span.End(start)
-		m.Data.PeriodStart, m.Data.PeriodEnd = &start, &end
-	}
-	return json.Marshal(m)
-}
-
 // sign is the signature of Standard Webhooks, version 1.
 func sign(key []byte, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
@@ -75,8 +54,8 @@ func sign(key []byte, id, timestamp string, body []byte) string {
 }
 
 // post posts an alert once. Its error does not show the URL, which may be a credential.
-func (a *Alerts) post(ctx context.Context, row *models.BudgetAlert) error {
-	text, err := body(row)
+func (a *Alerts) post(ctx context.Context, row *models.Alert) error {
+	text, err := json.Marshal(message{row.Event, time.UnixMicro(row.CreatedAt).UTC(), json.RawMessage(row.Data)})
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,15 @@ func (c Caller) Account() string {
 	return "address:" + c.Address
 }
 
+// ProjectOwner names the account that the projects of the caller's calls belong to: the team of
+// the key, else the user, else the key.
+func (c *Caller) ProjectOwner() string {
+	if c.TeamID != "" {
+		return models.TeamAccount(c.TeamID)
+	}
+	return models.CallerAccount(c.UserID, c.KeyID)
+}
+
 // Identity identifies a caller: it is equal for all callers with the same Account.
 type Identity struct{ key, user, address string }
 
@@ -49,14 +58,14 @@ func (c Caller) Identity() Identity {
 	}
 }
 
-// callerOfKey is who a key is sent by, or nil if the key is not valid: it is revoked, or
-// an owner of it is disabled or deleted.
-func callerOfKey(k *models.KeyWithOwners, defaults models.Limits) *Caller {
-	c := &Caller{
+// callerOfKey is who a key is sent by. The key is not valid if it is revoked, or an owner
+// of it is disabled or deleted.
+func callerOfKey(k *models.KeyWithOwners, defaults models.Limits) (c *Caller, valid bool) {
+	c = &Caller{
 		UserID: k.UserID, TeamID: k.TeamID, KeyID: k.ID,
 		Levels: models.Levels{{Account: models.KeyAccount(k.ID), Name: "this API key", Limits: k.Limits}},
 	}
-	valid := k.RevokedAt == 0
+	valid = k.RevokedAt == 0
 	if k.UserID != "" {
 		valid = valid && k.User.Exists && k.User.DisabledAt == 0
 		c.Unverified = k.User.VerifiedAt == 0
@@ -67,10 +76,7 @@ func callerOfKey(k *models.KeyWithOwners, defaults models.Limits) *Caller {
 		team := models.Level{Account: models.TeamAccount(k.TeamID), Name: "the team " + k.Team.Name, Limits: k.Team.Limits}
 		c.Levels = append(c.Levels, team)
 	}
-	if !valid || len(c.Levels) == 1 {
-		return nil
-	}
-	return c
+	return c, valid && len(c.Levels) > 1
 }
 
 func userLevel(id string, own, defaults models.Limits) models.Level {

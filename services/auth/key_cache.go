@@ -27,6 +27,7 @@ const (
 // share the entry.
 type cacheEntry struct {
 	caller    *Caller   // nil: the key is rejected
+	rejected  *Caller   // whose the rejected key is; nil for a key that is unknown
 	use       *lastUse  // nil for a rejected key
 	until     int64     // Unix microseconds, when the secret ends; 0 unless it was rotated
 	queriedAt time.Time // before the query was sent

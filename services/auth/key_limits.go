@@ -30,8 +30,9 @@ type KeyDefaults struct {
 type KeyState struct {
 	models.Key
 	Spend    models.Spend
-	TeamName string  // where it was asked for
-	Calls    []int64 // of the last days (UTC), the last one today; nil: not asked for
+	TeamName string           // where it was asked for
+	Calls    []int64          // of the last days (UTC), the last one today; nil: not asked for
+	Refused  map[string]int64 // calls of today (UTC) that were refused, by reason; nil: not asked for
 
 	at time.Time // the time of Spend, which selects its windows
 }
@@ -64,7 +65,8 @@ func (k *Keys) States(ctx context.Context, keys []models.Key) ([]KeyState, error
 	return states, nil
 }
 
-// CountCalls fills in how many calls were made with keys on each of the last days.
+// CountCalls fills in how many calls were made with keys on each of the last days, and how many were
+// refused today.
 func (k *Keys) CountCalls(ctx context.Context, states []KeyState, days int) error {
 	ids := make([]string, len(states))
 	for i := range states {
@@ -74,9 +76,21 @@ func (k *Keys) CountCalls(ctx context.Context, states []KeyState, days int) erro
 	if err != nil {
 		return api.Unavailable(fmt.Errorf("count the calls of keys: %w", err))
 	}
+	const day = 24 * time.Hour
+	today := k.now().Truncate(day)
+	refused, err := k.store.Refused(ctx, models.CallFilter{From: today.UnixMicro(), To: today.Add(day).UnixMicro()}, ids...)
+	if err != nil {
+		return api.Unavailable(fmt.Errorf("count the refused calls of keys: %w", err))
+	}
 	for i := range states {
-		if states[i].Calls = calls[states[i].ID]; states[i].Calls == nil {
-			states[i].Calls = make([]int64, days)
+		of := &states[i]
+		if of.Calls, of.Refused = calls[of.ID], map[string]int64{}; of.Calls == nil {
+			of.Calls = make([]int64, days)
+		}
+		for _, c := range refused {
+			if c.KeyID == of.ID {
+				of.Refused[c.Reason] = c.Refused
+			}
 		}
 	}
 	return nil
@@ -86,14 +100,7 @@ func (k *Keys) CountCalls(ctx context.Context, states []KeyState, days int) erro
 // the key's state.
 func (k *Keys) Updated(ctx context.Context, key *models.Key) (*KeyState, error) {
 	k.Invalidate(ctx, key)
-	states, err := k.Find(ctx, models.KeyFilter{ID: key.ID})
-	if err == nil && len(states) == 0 {
-		err = KeyNotFound() // it was revoked since
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &states[0], nil
+	return k.one(ctx, models.KeyFilter{ID: key.ID}) // it may have been revoked since
 }
 
 // firstLimits returns the limits of a new key.
@@ -181,8 +188,11 @@ func (k *Keys) checkModels(ids *[]string) error {
 	}
 	for i, id := range *ids {
 		at := fmt.Sprintf("%s[%d]", param, i)
-		if strings.Contains(id, ",") || !k.modelExists(id) { // the database stores the list with commas
+		if strings.Contains(id, ",") { // the database stores the list with commas
 			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s does not exist", at, api.Quoted(id))
+		}
+		if err := k.checkModel(id); err != nil {
+			return api.Invalid(api.CodeInvalidValue, at, "%s: %s", at, api.AsError(err).Message)
 		}
 		if slices.Contains((*ids)[:i], id) {
 			return api.Invalid(api.CodeInvalidValue, at, "%s: the model %s is named twice", at, api.Quoted(id))

@@ -1,11 +1,13 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"modelgateway/api"
 	"modelgateway/internal/panics"
@@ -24,14 +26,25 @@ func invalidKey() error {
 	return api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not valid: it is unknown, revoked or mistyped")
 }
 
+// notOurKey is the error for a text that cannot be a key of the gateway.
+func notOurKey(text string) error {
+	for _, vendor := range []string{"sk-", "AIza", "gsk_", "xai-"} {
+		if strings.HasPrefix(text, vendor) {
+			return api.Unauthorized(api.CodeInvalidAPIKey,
+				"this is not a key of this gateway, whose keys begin with "+keyPrefix+", but may be one of a provider")
+		}
+	}
+	return invalidKey()
+}
+
 // Authenticate returns the caller with the live key of this text, without an address.
 // It must not be changed: other requests share it. An invalid key is a 401, the same
-// for every reason but expiry; a database that cannot be queried is a 503. A cached
-// answer is used for less than a second after its query, or after the last
-// poll that proved that nothing has changed.
+// for every reason but expiry, with the caller whose it was, or nil for an unknown one; a
+// database that cannot be queried is a 503. A cached answer is used for less than a second
+// after its query, or after the last poll that proved that nothing has changed.
 func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 	if !LooksLikeKey(text) {
-		return nil, invalidKey()
+		return nil, notOurKey(text)
 	}
 	d, now := keyDigest(text), k.now()
 	entry := k.cache.find(d, now)
@@ -42,10 +55,10 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 		}
 	}
 	if entry.caller == nil || entry.until != 0 && now.UnixMicro() >= entry.until {
-		return nil, invalidKey()
+		return cmp.Or(entry.caller, entry.rejected), invalidKey()
 	}
 	if err := entry.caller.expired(now); err != nil {
-		return nil, err
+		return entry.caller, err
 	}
 	entry.use.at.Store(now.UnixMicro())
 	return entry.caller, nil
@@ -119,9 +132,9 @@ func (k *Keys) query(ctx context.Context, d digest) (*cacheEntry, error) {
 		}
 		until = found.PreviousExpiresAt
 	}
-	caller := callerOfKey(found, k.userDefaults)
-	if caller == nil {
-		return &cacheEntry{queriedAt: queriedAt}, nil
+	caller, valid := callerOfKey(found, k.userDefaults)
+	if !valid {
+		return &cacheEntry{queriedAt: queriedAt, rejected: caller}, nil
 	}
 	return &cacheEntry{queriedAt: queriedAt, revision: revision, caller: caller, until: until, use: k.uses.of(found.ID, queriedAt)}, nil
 }

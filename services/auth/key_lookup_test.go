@@ -52,6 +52,12 @@ func TestEveryInvalidKeyGetsTheSameAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Query(t, "UPDATE users SET disabled_at = 1 WHERE id = 'bob'")
+		for _, text := range []string{"sk-proj-x", "sk-ant-api03-x", "AIzaSy-x"} {
+			if _, err := k.Authenticate(t.Context(), text); err == nil || api.AsError(err).Status != http.StatusUnauthorized ||
+				!strings.Contains(err.Error(), "this is not a key of this gateway, whose keys begin with mgw_") {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
 		want := body(t, invalidKey())
 		for name, text := range map[string]string{
 			"unknown": newKey(), "revoked": revoked, "disabled": disabled, "malformed": "mgw_x", "mistyped": revoked[:keyLength-1] + "_", "empty": "",

@@ -37,8 +37,8 @@ type KeyOptions struct {
 
 	Revisions *Revisions // nil: a key in use is queried every second
 
-	ModelExists func(model string) bool // nil: every name is a model
-	Defaults    KeyDefaults             // of new keys
+	CheckModel func(model string) error // fails for what no list of models may have; nil: every name is a model
+	Defaults   KeyDefaults              // of new keys
 
 	UserDefaults models.Limits // of users who have no such limit of their own
 
@@ -52,7 +52,7 @@ type Keys struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	modelExists  func(model string) bool
+	checkModel   func(model string) error
 	defaults     KeyDefaults
 	userDefaults models.Limits
 	verified     bool
@@ -70,11 +70,11 @@ type Keys struct {
 // NewKeys returns Keys that work already. Run adds the background work: the invalidations of
 // other replicas, and the times of last use.
 func NewKeys(o KeyOptions) *Keys {
-	if o.ModelExists == nil {
-		o.ModelExists = func(string) bool { return true }
+	if o.CheckModel == nil {
+		o.CheckModel = func(string) error { return nil }
 	}
 	return &Keys{
-		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, modelExists: o.ModelExists, defaults: o.Defaults,
+		store: o.Store, redis: o.Redis, log: o.Log, now: o.Now, checkModel: o.CheckModel, defaults: o.Defaults,
 		userDefaults: o.UserDefaults, verified: o.Verified,
 		cache: newKeyCache(o.Revisions), uses: lastUses{byID: map[string]*lastUse{}},
 		known:     semaphore.NewWeighted(knownLookups),
@@ -170,11 +170,20 @@ func (k *Keys) New(in api.NewKey) (key *models.Key, text string, err error) {
 // AddKey adds a key that New has made. The error is models.ErrNotFound when its user or
 // its team does not exist, and an *api.Error when either has too many keys.
 func AddKey(tx *models.Transaction, key *models.Key) error {
+	return inRoom(key, func(most int) error { return tx.CreateKey(key, most) })
+}
+
+// CheckRoom returns the errors of AddKey for a key that is there and revoked.
+func CheckRoom(tx *models.Transaction, key *models.Key) error {
+	return inRoom(key, func(most int) error { return tx.CheckRoom(key, most) })
+}
+
+func inRoom(key *models.Key, do func(most int) error) error {
 	most, message := keysPerUser, "the user has %d keys, and more are not allowed: revoke one first"
 	if key.UserID == "" {
 		most, message = keysPerTeam, "the team has %d keys of its own, and more are not allowed: revoke one first"
 	}
-	err := tx.CreateKey(key, most)
+	err := do(most)
 	if errors.Is(err, models.ErrTooMany) {
 		return api.Conflict(api.CodeTooManyKeys, "", fmt.Sprintf(message, most))
 	}
@@ -217,6 +226,25 @@ func (k *Keys) Find(ctx context.Context, f models.KeyFilter) ([]KeyState, error)
 		states[i].TeamName = owned[i].TeamName
 	}
 	return states, err
+}
+
+// Get returns a key of a user, revoked or not.
+func (k *Keys) Get(ctx context.Context, userID, keyID string) (*KeyState, error) {
+	if !LooksLikeKeyID(keyID) {
+		return nil, KeyNotFound()
+	}
+	return k.one(ctx, models.KeyFilter{ID: keyID, UserID: userID, State: models.KeysAll})
+}
+
+func (k *Keys) one(ctx context.Context, f models.KeyFilter) (*KeyState, error) {
+	states, err := k.Find(ctx, f)
+	if err == nil && len(states) == 0 {
+		err = KeyNotFound()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &states[0], nil
 }
 
 // Change alters a user's key: its name, and its limits unless an administrator

@@ -186,3 +186,14 @@ func TestAnAccountIsTheKeysElseTheUsersElseTheAddress(t *testing.T) {
 		}
 	}
 }
+
+func TestProjectsBelongToTheTeamElseTheUserElseTheKey(t *testing.T) {
+	for want, caller := range map[string]Caller{
+		"team:t": {TeamID: "t", UserID: "ada", KeyID: "k"}, "user:ada": {UserID: "ada", KeyID: "k"}, "key:k": {KeyID: "k"},
+		models.GatewayAccount: {Address: "::1"},
+	} {
+		if got := caller.ProjectOwner(); got != want {
+			t.Errorf("%+v: %s", caller, got)
+		}
+	}
+}

@@ -242,7 +242,7 @@ func TestARefusalSaysWhatIsLeftAndWhatToDo(t *testing.T) {
 	spend(4_987_655)
 	e := mustRefuse(t, b, 400_000, of)
 	const want = "this API key has a budget of $5.00 a month, of which $0.012345 is left, and this call could cost up to $0.40; " +
-		"with a shorter prompt or a smaller limit of output tokens it could cost less; the month ends at 2026-12-01T00:00:00Z"
+		"this is reserved for its prompt, as it is estimated beforehand, and for the output tokens that it allows; the month ends at 2026-12-01T00:00:00Z"
 	if e.Message != want || e.Status != 402 || e.Type != api.TypeBudget || e.ShouldRetry() {
 		t.Errorf("%+v", e)
 	}

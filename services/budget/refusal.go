@@ -25,7 +25,7 @@ func overBudget(c *waiter, left int64) *api.Error {
 			c.budget.Name, usd(c.budget.Limit), windowWords(c.budget.Window), usd(left), c.costWords())
 	}
 	if left > 0 {
-		text.WriteString("; with a shorter prompt or a smaller limit of output tokens it could cost less")
+		text.WriteString("; this is reserved for its prompt, as it is estimated beforehand, and for the output tokens that it allows")
 	}
 	if end := c.budget.Window.End(c.at); !end.IsZero() {
 		fmt.Fprintf(&text, "; the %s ends at %s", c.budget.Window, end.Format(time.RFC3339))

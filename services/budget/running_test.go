@@ -17,7 +17,7 @@ func runningCall(r *Reservation, id string) *models.RunningCall {
 	at := november
 	return &models.RunningCall{
 		Call: models.Call{
-			ID: models.CallID(at, id), RequestID: id, KeyID: "a", Model: "m", Provider: "p", BeganAt: time.Now().UnixMicro(),
+			ID: storetest.CallID(at, id), RequestID: id, KeyID: "a", Model: "m", Provider: "p", BeganAt: time.Now().UnixMicro(),
 			InputTokens: 10, Cost: 1000, Holds: r.Holds(),
 		},
 		MaxOutput: 1000, MaxOutputCost: 50_000, TokensPerSecond: 100,
@@ -44,9 +44,9 @@ func TestCallsOfAKilledReplicaAreBookedOnce(t *testing.T) {
 	other.runTest(t) // has no call of its own
 	storetest.Until(t, "the calls are booked", func() bool { return h.number(t, "SELECT COUNT(*) FROM running_calls") == 0 })
 	for query, want := range map[string]int64{
-		"SELECT COUNT(*) FROM running_calls":                              0,
-		"SELECT COUNT(*) FROM calls":                                      3,
-		"SELECT COUNT(*) FROM calls WHERE outcome = 'lost' AND estimated": 2,
+		"SELECT COUNT(*) FROM running_calls":                                     0,
+		"SELECT COUNT(*) FROM ledger_calls":                                      3,
+		"SELECT COUNT(*) FROM ledger_calls WHERE outcome = 'lost' AND estimated": 2,
 	} {
 		if got := h.number(t, query); got != want {
 			t.Errorf("%s: %d, not %d", query, got, want)
@@ -101,7 +101,7 @@ func TestRunningCallsOfAFormerProcessAreBookedOnSQLite(t *testing.T) {
 	next := h.budgets(t)
 	next.heartbeat = 10 * time.Millisecond
 	next.runTest(t) // has no call of its own
-	storetest.Until(t, "the call is booked", func() bool { return h.number(t, "SELECT COUNT(*) FROM calls") == 1 })
+	storetest.Until(t, "the call is booked", func() bool { return h.number(t, "SELECT COUNT(*) FROM ledger_calls") == 1 })
 	spent := h.number(t, "SELECT SUM(cost) FROM spend WHERE account = 'key:a'")
 	if spent < 1001 || spent > 51_000 || h.number(t, "SELECT COUNT(*) FROM budget_holds") != 0 {
 		t.Errorf("%d are spent, %d held", spent, h.number(t, "SELECT SUM(amount) FROM budget_holds"))

@@ -1,8 +1,10 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,9 @@ const (
 	nearlySpent = 80 // percent
 	wholeBudget = 100
 )
+
+// mostGreatest bounds the accounts that a Watch keeps.
+const mostGreatest = 20
 
 // Thresholds are the shares of a budget of which accounts alert, in percent.
 func Thresholds() []int64 { return []int64{nearlySpent, wholeBudget} }
@@ -36,13 +41,17 @@ type Reached struct {
 	At time.Time // when it was counted
 }
 
+// share is the part of its budget that the account has spent, in percent.
+func (r *Reached) share() float64 { return float64(r.Spent) / float64(r.Budget) * wholeBudget }
+
 // Watch counts the keys, users and teams whose budget is nearly or wholly spent, for
-// the metrics. It is not on the path of calls.
+// the metrics and for administrators. It is not on the path of calls.
 type Watch struct {
-	opts   WatchOptions
-	mu     sync.Mutex
-	nearly map[string]float64 // by kind
-	wholly map[string]float64
+	opts     WatchOptions
+	mu       sync.Mutex
+	nearly   map[string]float64 // by kind
+	wholly   map[string]float64
+	greatest []Reached
 }
 
 // NewWatch returns a Watch that has counted nothing.
@@ -65,6 +74,14 @@ func (w *Watch) Spent() map[string]float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.wholly
+}
+
+// Greatest are the accounts that have spent the greatest shares of their budgets, 80 %
+// or more, at most 20 of them: the greatest share first.
+func (w *Watch) Greatest() []Reached {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.greatest
 }
 
 // Run counts at once, and then every minute while calls are booked or a budget is
@@ -111,7 +128,7 @@ func (w *Watch) some() bool {
 func (w *Watch) Count(ctx context.Context) error {
 	nearly, wholly := map[string]float64{}, map[string]float64{}
 	now := w.opts.Now() // one for all pages: a window may end meanwhile
-	var reached []Reached
+	var reached, greatest []Reached
 	for _, kind := range models.BudgetKinds() {
 		nearly[string(kind)], wholly[string(kind)] = 0, 0
 		const page = 1000
@@ -121,11 +138,13 @@ func (w *Watch) Count(ctx context.Context) error {
 				return err
 			}
 			for _, u := range used {
-				share := float64(u.Spent) / float64(u.Budget) * wholeBudget
+				account := Reached{kind, u, now}
+				share := account.share()
 				if share >= nearlySpent {
 					nearly[string(kind)]++
+					greatest = append(greatest, account)
 					if w.opts.Reached != nil {
-						reached = append(reached, Reached{kind, u, now})
+						reached = append(reached, account)
 					}
 				}
 				if share >= wholeBudget {
@@ -134,10 +153,12 @@ func (w *Watch) Count(ctx context.Context) error {
 				after = u.ID
 			}
 			more = len(used) == page
+			slices.SortStableFunc(greatest, func(a, b Reached) int { return cmp.Compare(b.share(), a.share()) })
+			greatest = greatest[:min(len(greatest), mostGreatest)]
 		}
 	}
 	w.mu.Lock()
-	w.nearly, w.wholly = nearly, wholly
+	w.nearly, w.wholly, w.greatest = nearly, wholly, greatest
 	w.mu.Unlock()
 	if len(reached) == 0 {
 		return nil

@@ -111,6 +111,14 @@ func TestBudgetsAreCountedFrom80And100PercentOfTheirWindow(t *testing.T) {
 		w.spend(t, "user:"+ada, "2026-11-21", 10)
 		w.spend(t, "user:"+bob, "2026-11-21", 800) // of the default budget
 		w.check(t, map[string]float64{"key": 4, "team": 1, "user": 2}, map[string]float64{"key": 2, "team": 0, "user": 1})
+		var greatest []string
+		for _, r := range w.Greatest() {
+			greatest = append(greatest, r.Name+":"+string(r.Kind))
+		}
+		if got, want := strings.Join(greatest, " "), "k:key k:key "; !strings.HasPrefix(got, want) ||
+			len(greatest) != 7 || w.Greatest()[0].ID != "f" {
+			t.Errorf("the greatest shares first: %s", got)
+		}
 
 		w.exec(t, "UPDATE users SET disabled_at = 5 WHERE email LIKE 'ada%'", "UPDATE teams SET budget = 40",
 			"UPDATE api_keys SET budget = 10000 WHERE id = 'f'")
@@ -134,6 +142,9 @@ func TestBudgetsOfMoreAccountsThanAPageAreCounted(t *testing.T) {
 		w.exec(t, "INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at, budget, budget_window) VALUES "+strings.Join(keys, ","),
 			"INSERT INTO spend (account, day, cost) VALUES "+strings.Join(spent, ","))
 		w.check(t, map[string]float64{"key": many, "team": 0, "user": 0}, map[string]float64{"key": 0, "team": 0, "user": 0})
+		if n := len(w.Greatest()); n != 20 {
+			t.Errorf("%d accounts are kept", n)
+		}
 	})
 }
 

@@ -4,17 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"modelgateway/api"
 	"modelgateway/catalog"
+	"modelgateway/internal/spelling"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/providers"
 	"modelgateway/services/budget"
-	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"
@@ -32,10 +34,11 @@ func (s *Service) Admit(ctx context.Context, input Input) (*Call, error) {
 
 func (s *Service) call(input Input) *Call {
 	c := &Call{service: s, input: input}
+	c.row.ID = input.ID
 	c.row.Stream, c.row.Dialect, c.row.UserAgent = input.Request.Stream, string(input.Request.Source.Dialect()), input.UserAgent
 	s.Router().Plan(&c.plan, routing.Input{
 		Request: input.Request, Levels: input.Caller.Levels, Strict: input.Strict, NoFallback: input.NoFallback,
-		Caller: c.payer(),
+		Caller: c.payer(), Ignored: input.Ignored,
 	})
 	return c
 }
@@ -54,7 +57,7 @@ func (c *Call) admit(ctx context.Context) error {
 		}
 		if level := routing.Refusing(levels, requested, model); level != nil {
 			c.route = routing.Route{Provider: model.Provider, Model: requested}
-			return notAllowed(level.Name + " does not allow the model " + api.Quoted(requested))
+			return modelNotAllowed(level, requested)
 		}
 	}
 	if c.input.Unknown != nil {
@@ -106,12 +109,28 @@ func (c *Call) running() *models.RunningCall {
 // identify sets the members of the row that say whose call it is.
 func (c *Call) identify() {
 	r := &c.row
-	if r.ID != "" {
+	if r.BeganAt != 0 {
 		return
 	}
-	r.ID, r.RequestID = ledger.NewCallID(c.input.Began), c.input.RequestID
+	r.RequestID = c.input.RequestID
 	r.UserID, r.TeamID, r.KeyID = c.input.Caller.UserID, c.input.Caller.TeamID, c.input.Caller.KeyID
 	r.Model, r.BeganAt, r.Holds = c.input.Request.Model, c.input.Began.UnixMicro(), c.reserved.Holds()
+	of := &c.input.Origin
+	r.Project, r.Session, r.AgentID, r.ParentAgentID, r.Agent = of.Project, of.Session, of.AgentID, of.ParentAgentID, of.Agent
+}
+
+// modelNotAllowed refuses a model that a level does not allow, and names some that it does.
+func modelNotAllowed(level *models.Level, model string) *api.Error {
+	const shown = 5
+	allowed := strings.Split(string(level.Models), ",")
+	for i, name := range allowed {
+		allowed[i] = api.Quoted(name)
+	}
+	names := strings.Join(allowed[:min(shown, len(allowed))], ", ")
+	if more := len(allowed) - shown; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return notAllowed(level.Name + " does not allow the model " + api.Quoted(model) + "; it allows " + names)
 }
 
 func notAllowed(message string) *api.Error {
@@ -141,7 +160,7 @@ func (c *Call) checkHosted(model *catalog.Model, price catalog.Price) error {
 	if r.Unpriced != "" {
 		return unbounded(r.Unpriced)
 	}
-	if r.Searches > 0 && price.Fees.OneSearch() == 0 {
+	if r.Searches > 0 && price.OneSearch() == 0 {
 		return notAllowed("the price of a web search is not known for the model " + api.Quoted(model.ID) + ", and this call is paid " +
 			"from a budget: leave web search out, or let an operator set the fee in MODELS_FILE")
 	}
@@ -160,9 +179,13 @@ func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, audio bool)
 		return notAllowed("the model " + api.Quoted(model.ID) + " has no price, and this call is paid from a budget: use another model, " +
 			"or let an operator set its price in MODELS_FILE, or DEFAULT_PRICE_USD for all models without a price")
 	}
-	if model.Traits.Searches && price.Fees.OneSearch() == 0 {
+	if model.Traits.Searches && price.OneSearch() == 0 {
 		return notAllowed("the model " + api.Quoted(model.ID) + " searches the web with each call, the price of a search is not known, " +
 			"and this call is paid from a budget: use another model, or let an operator set the fee in MODELS_FILE")
+	}
+	if price.Rates[catalog.Seconds] > 0 {
+		return notAllowed("the model " + api.Quoted(model.ID) + " is paid by the second, how many seconds a call has is not known, " +
+			"and this call is paid from a budget: use another model")
 	}
 	if price.Free() {
 		return nil // in any way of serving
@@ -177,7 +200,7 @@ func (c *Call) checkPrice(model *catalog.Model, price catalog.Price, audio bool)
 	if c.input.Request.ServiceTier == "priority" && price.Factors.Priority == 0 {
 		return unbounded(c.input.Request.Path(llm.FieldServiceTier))
 	}
-	if audio && price.Audio == 0 {
+	if audio && price.Rates[catalog.AudioTokens] == 0 {
 		return api.Invalid(api.CodeUnsupportedValue, c.input.Request.Path(llm.FieldPart),
 			"the model %s has no price for audio, and this call is paid from a budget: leave the audio out, "+
 				"or let an operator set a price in MODELS_FILE", api.Quoted(model.ID))
@@ -206,7 +229,20 @@ func (c *Call) checkMembers() error {
 		why = limited.Name + " is limited to some models"
 	}
 	return api.Invalid(api.CodeUnsupportedValue, name,
-		"%s could have another model answer, or cost more, and %s: leave it out", api.Quoted(name), why)
+		"%s could have another model answer, or cost more, and %s: leave it out%s", api.Quoted(name), why, meant(c.input.Request, name))
+}
+
+// meant asks for the member of a request that a misspelt name may mean, or is empty.
+func meant(r *llm.Request, name string) string {
+	var known []string
+	for field := llm.FieldModel; field <= llm.FieldParallelCalls; field++ {
+		known = append(known, r.Path(field))
+	}
+	near := spelling.Nearest(name, known, 1)
+	if len(near) == 0 || near[0] == name {
+		return ""
+	}
+	return "; did you mean " + api.Quoted(near[0]) + "?"
 }
 
 // checkPriced refuses requests whose cost tokens do not bound: their price is not

@@ -101,7 +101,7 @@ func metered(next Answer) Answer {
 }
 
 func (c *Call) meterAnswer(answer *llm.Answer) {
-	c.usage = answer.Usage
+	c.usage, c.images = answer.Usage, answer.CountImages()
 	if c.usage != nil && c.usage.Tier == "" {
 		c.usage.Tier = answer.ServiceTier
 	}
@@ -118,6 +118,12 @@ func (c *Call) meterAnswer(answer *llm.Answer) {
 }
 
 func (c *Call) meterEvent(e *llm.Event) {
+	if e.Head != nil {
+		c.images = max(c.images, e.Head.Images)
+	}
+	if e.Media != nil && e.Media.Kind == llm.Image {
+		c.images++
+	}
 	if e.Usage != nil {
 		usage := *e.Usage // the event is valid only until the next one
 		if usage.Tier == "" && e.Head != nil {
@@ -146,6 +152,7 @@ func traced(next Answer) Answer {
 		}
 		ctx, c.plan.Trace = c.service.Tracer.Chat(ctx, tracing.ChatStart{
 			Provider: c.route.Provider, Request: c.input.Request, RequestID: c.input.RequestID, KeyID: c.input.Caller.KeyID,
+			Session: c.input.Origin.Session, Project: c.input.Origin.Project,
 		})
 		if c.plan.Trace.Recording() {
 			c.trace = new(tracing.ChatEnd)

@@ -37,6 +37,7 @@ type Call struct {
 	counter    llm.UsageCounter // of a stream whose usage has not come yet
 	answer     *llm.Answer      // a whole answer without usage
 	output     tokens.Sample    // the text of a stream, until its usage has come
+	images     int64            // that have come
 	gaps       *metrics.Gaps    // of a stream
 	trace      *tracing.ChatEnd // the attributes for its span; nil = not recorded
 	row        models.Call
@@ -44,6 +45,7 @@ type Call struct {
 	err        error             // that ended the call; nil = none
 	prompt     int64             // tokens; 0 = not estimated yet
 	prompts    [3]int64          // tokens by vocabulary, from bytes; 0 = not estimated yet
+	characters int64             // of the prompt's text; 0 = not counted yet
 	opened     time.Time
 	sent       bool // something has been sent to the client
 	ended      bool

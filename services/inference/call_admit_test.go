@@ -11,6 +11,7 @@ import (
 	"modelgateway/models"
 	"modelgateway/services/auth"
 	"modelgateway/services/budget"
+	"modelgateway/services/origin"
 	"modelgateway/services/ratelimit"
 )
 
@@ -122,10 +123,10 @@ func TestModelWithoutAPriceIsRefusedUnderABudget(t *testing.T) {
 		"a key's budget":       {limits: ofMonth(microDollars)},
 		"the gateway's budget": {all: all},
 		"both":                 {limits: ofMonth(microDollars), all: all},
-		"a key's budget, and a price": {limits: ofMonth(microDollars), price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000},
+		"a key's budget, and a price": {limits: ofMonth(microDollars), price: oneAndTwo,
 			ok: true},
 		"the gateway's budget, for free": {all: all, price: catalog.Price{Known: true}, ok: true},
-		"no budget, and a price":         {price: catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}, ok: true},
+		"no budget, and a price":         {price: oneAndTwo, ok: true},
 		"an amount without a window":     {limits: models.Limits{Budget: 5}, ok: true},
 	} {
 		p := answering(catalog.Anthropic, usedUp(70, 30))
@@ -142,14 +143,15 @@ func TestModelWithoutAPriceIsRefusedUnderABudget(t *testing.T) {
 			c.idle(t, 0)
 			continue
 		}
-		if want := tt.price.Cost(catalog.Tokens{Input: 70, Output: 30}); err != nil || r.Cost != want || r.Priced != tt.price.Known ||
+		want := tt.price.Cost(catalog.Amounts{catalog.InputTokens: 70, catalog.OutputTokens: 30})
+		if err != nil || r.Cost != want || r.Priced != tt.price.Known ||
 			r.InputTokens != 70 {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
 	// The default is for models without a price only.
 	c := newFixture(t, answering(catalog.Gemini, usedUp(70, 30)))
-	c.chat.DefaultPrice = catalog.Price{Known: true, Input: 5_000_000}
+	c.chat.DefaultPrice = catalog.Price{Known: true, Rates: catalog.Rates{catalog.InputTokens: 5_000_000}}
 	if r, err := c.made(t, keyed("free-g", ofMonth(microDollars))); err != nil || r.Cost != 0 || !r.Priced {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -364,6 +366,24 @@ func TestSuccessorThatTheKeyDoesNotAllowIsNotCalled(t *testing.T) {
 		c.chat.Router().Redirect, c.chat.Router().Now = true, func() time.Time { return november }
 		if _, err := c.made(t, keyed(retired, models.Limits{Models: allowed})); err != nil || p.models() != want {
 			t.Errorf("%q: %q was asked, not %q: %v", allowed, p.models(), want, err)
+		}
+	}
+}
+
+// What a call comes from is booked also where its replica dies.
+func TestARunningCallSaysWhatItComesFrom(t *testing.T) {
+	c := newFixture(t, answering(catalog.Anthropic, usedUp(1, 1)))
+	ask := keyed(haiku, ofMonth(100_000_000))
+	ask.Origin = origin.Origin{Project: "web", Session: "s-1", AgentID: "a-2", ParentAgentID: "a-1", Agent: "curl"}
+	call, err := c.chat.Admit(t.Context(), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []*models.Call{&call.running().Call, call.End(t.Context(), nil)} {
+		if got := (origin.Origin{
+			Project: row.Project, Session: row.Session, AgentID: row.AgentID, ParentAgentID: row.ParentAgentID, Agent: row.Agent,
+		}); got != ask.Origin {
+			t.Errorf("%+v", got)
 		}
 	}
 }

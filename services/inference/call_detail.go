@@ -19,10 +19,15 @@ func (c *Call) detail() {
 		r.OpenedUS = max(c.opened.Sub(c.input.Began).Microseconds(), 1)
 	}
 	alone := len(tries) == 0 || len(tries) == 1 && tries[0].Err == nil
-	if alone && len(c.route.Ignored) == 0 && c.costs == nil {
+	var message string
+	var private bool
+	if refusal, ok := errors.AsType[*providers.Refusal](c.err); ok {
+		message, private = refusal.Own()
+	}
+	if alone && len(c.route.Ignored) == 0 && c.costs == nil && message == "" {
 		return
 	}
-	r.Details = &models.CallDetail{Ignored: c.route.Ignored, Costs: c.costs}
+	r.Details = &models.CallDetail{Ignored: c.route.Ignored, Costs: c.costs, Message: message, Private: private}
 	if alone {
 		return
 	}
@@ -61,10 +66,16 @@ func (c *Call) attempt(t *routing.Try) models.CallAttempt {
 
 // itemize records the parts of a cost that do not follow from the row: of several models, of
 // another price than the usual one, or of more than the tokens of the row.
-func (c *Call) itemize(model *catalog.Model, price catalog.Price, tokens catalog.Tokens) {
-	plain := catalog.Tokens{Input: tokens.Input, Cached: tokens.Cached, CacheWrite: tokens.CacheWrite, Output: tokens.Output}
-	if len(c.plan.Lost) == 0 && tokens == plain && price == c.service.price(model) {
+func (c *Call) itemize(model *catalog.Model, price catalog.Price, amounts catalog.Amounts) {
+	var plain catalog.Amounts
+	for _, u := range []catalog.Unit{
+		catalog.InputTokens, catalog.CachedTokens, catalog.CacheWriteTokens, catalog.CacheWriteHourTokens, catalog.OutputTokens,
+		catalog.ReasoningTokens, catalog.Searches, catalog.Requests, catalog.Images, catalog.Seconds, catalog.Characters,
+	} {
+		plain[u] = amounts[u]
+	}
+	if len(c.plan.Lost) == 0 && amounts == plain && price == c.service.price(model) {
 		return
 	}
-	c.costs = append(c.costs, models.CostLines(price, tokens)...)
+	c.costs = append(c.costs, models.CostLines(price, amounts)...)
 }

@@ -102,15 +102,16 @@ func (c *Call) meter() {
 		if !usage.Counts() {
 			usage = c.estimated()
 		}
-		c.charge(c.plan.Answered.Model, usage)
+		c.charge(c.plan.Answered.Model, usage, c.images)
 	} else if model, ok := c.lastModel(); ok {
 		c.row.Priced = c.service.price(model).Known
 	}
 	for _, l := range c.plan.Lost {
+		images := c.usualImages()
 		if !l.Usage.Counts() {
-			l.Usage = c.lost(l)
+			l.Usage, images = c.lost(l)
 		}
-		c.charge(l.Model, l.Usage)
+		c.charge(l.Model, l.Usage, images)
 	}
 }
 
@@ -127,48 +128,63 @@ func (c *Call) checkCost() {
 		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens, "cost_micro_usd", r.Cost, "bound_micro_usd", c.most.cost)
 	c.costs = nil
 	r.InputTokens, r.OutputTokens, r.Estimated, r.Cost = c.most.input, c.most.output, true, c.most.cost
-	r.CachedTokens, r.CacheWriteTokens, r.ReasoningTokens = 0, 0, 0
+	r.CachedTokens, r.CacheWriteTokens, r.CacheWriteHourTokens, r.ReasoningTokens = 0, 0, 0, 0
+	r.Searches, r.Requests, r.Images, r.Seconds, r.Characters = 0, 0, 0, 0, 0
 }
 
-// charge adds the usage of one model and its cost.
-func (c *Call) charge(model *catalog.Model, usage *llm.Usage) {
-	tokens := tokensOf(usage)
-	r := &c.row
-	r.InputTokens += tokens.Input
-	r.CachedTokens += tokens.Cached
-	r.CacheWriteTokens += tokens.CacheWrite
-	r.OutputTokens += tokens.Output
-	r.ReasoningTokens += min(max(usage.Reasoning, 0), tokens.Output)
+// charge adds the usage of one model, of whose answer so many images have come, and its cost.
+func (c *Call) charge(model *catalog.Model, usage *llm.Usage, images int64) {
 	price, usual := c.served(c.service.price(model), usage)
-	usual = usual || usage.Tools > 0 || c.input.Request.Audio != nil
-	if tokens.Searches = usage.Searches; tokens.Searches == 0 && (model.Traits.Searches || c.input.Request.WebSearch != nil) {
-		tokens.Searches = 1 // chat completions do not count them
-	}
-	c.usualPrice = c.usualPrice || price.Known && (usual || tokens.Searches > 0 && price.Fees.OneSearch() == 0)
+	used := c.amounts(model, price, usage, images)
+	r := &c.row
+	r.InputTokens += used[catalog.InputTokens]
+	r.CachedTokens += used[catalog.CachedTokens]
+	r.CacheWriteTokens += used[catalog.CacheWriteTokens]
+	r.CacheWriteHourTokens += used[catalog.CacheWriteHourTokens]
+	r.OutputTokens += used[catalog.OutputTokens]
+	r.ReasoningTokens += used[catalog.ReasoningTokens]
+	r.Searches += used[catalog.Searches]
+	r.Requests += used[catalog.Requests]
+	r.Images += used[catalog.Images]
+	r.Characters += used[catalog.Characters]
+	usual = usual || usage.Tools > 0 || c.input.Request.Audio != nil || price.Rates[catalog.Seconds] > 0
+	c.usualPrice = c.usualPrice || price.Known && (usual || used[catalog.Searches] > 0 && price.OneSearch() == 0)
 	r.Priced = price.Known
-	switch {
-	case usage.HasAudio:
-		tokens.Audio, tokens.CachedAudio = min(max(usage.Audio, 0), tokens.Input), min(max(usage.CachedAudio, 0), tokens.Cached)
-	case price.Audio > 0 && c.input.Request.Source.Size().Sounds > 0: // all of it may be sounds
-		tokens.Audio, tokens.CachedAudio = tokens.Input, tokens.Cached
-	}
-	c.itemize(model, price, tokens)
+	c.itemize(model, price, used)
 	if usage == c.usage {
 		c.observe(model, usage)
-		c.remember(model, price, tokens)
+		c.remember(model, price, used)
 	}
-	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(tokens)))
+	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(used)))
+}
+
+// amounts are what an answer takes of each unit that has a price, and its tokens.
+func (c *Call) amounts(model *catalog.Model, price catalog.Price, usage *llm.Usage, images int64) catalog.Amounts {
+	used := tokensOf(usage)
+	input, cached := used[catalog.InputTokens], used[catalog.CachedTokens]
+	switch {
+	case usage.HasAudio:
+		used[catalog.AudioTokens], used[catalog.CachedAudioTokens] = min(max(usage.Audio, 0), input), min(max(usage.CachedAudio, 0), cached)
+	case price.Rates[catalog.AudioTokens] > 0 && c.input.Request.Source.Size().Sounds > 0: // all of it may be sounds
+		used[catalog.AudioTokens], used[catalog.CachedAudioTokens] = input, cached
+	}
+	searches := usage.Searches
+	if searches == 0 && (model.Traits.Searches || c.input.Request.WebSearch != nil) {
+		searches = 1 // chat completions do not count them
+	}
+	c.addBeside(&used, price, searches, images)
+	return used
 }
 
 // tokensOf are the tokens of a usage, cut to what can be.
-func tokensOf(usage *llm.Usage) catalog.Tokens {
-	tokens := catalog.Tokens{
-		Input: min(max(usage.Input, 0), maxTokens), Output: min(max(usage.Output, 0), maxTokens),
-		CacheWriteHour: usage.CacheWriteHour,
-	}
-	tokens.Cached = min(max(usage.Cached, 0), tokens.Input)
-	tokens.CacheWrite = min(max(usage.CacheWrite, 0), tokens.Input-tokens.Cached)
-	return tokens
+func tokensOf(usage *llm.Usage) (used catalog.Amounts) {
+	input, output := min(max(usage.Input, 0), maxTokens), min(max(usage.Output, 0), maxTokens)
+	cached := min(max(usage.Cached, 0), input)
+	written := min(max(usage.CacheWrite, 0), input-cached)
+	used[catalog.InputTokens], used[catalog.CachedTokens] = input, cached
+	used[catalog.CacheWriteTokens], used[catalog.CacheWriteHourTokens] = written, min(max(usage.CacheWriteHour, 0), written)
+	used[catalog.OutputTokens], used[catalog.ReasoningTokens] = output, min(max(usage.Reasoning, 0), output)
+	return used
 }
 
 // served is the price of a call in the way in which it was served. Where the answer does
@@ -186,7 +202,7 @@ func (c *Call) served(base catalog.Price, usage *llm.Usage) (price catalog.Price
 // that is higher: a provider may serve the call in the usual tier.
 func (c *Call) dearer(price catalog.Price) catalog.Price {
 	in, known := price.In(catalog.Way{Tier: c.input.Request.ServiceTier})
-	if !known || in.Output < price.Output {
+	if !known || in.Rates[catalog.OutputTokens] < price.Rates[catalog.OutputTokens] {
 		return price
 	}
 	return in

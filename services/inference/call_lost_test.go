@@ -207,21 +207,21 @@ func TestAModelThatSearchesWithEachCallIsChargedForOneSearch(t *testing.T) {
 	}
 	call := c.chat.call(ask)
 	unknown := model.Price
-	unknown.Fees = catalog.Fees{}
+	unknown.Rates[catalog.Searches], unknown.Rates[catalog.SearchPrompts] = 0, 0
 	if err := call.checkPrice(model, unknown, false); err == nil || !strings.Contains(err.Error(), "the price of a search is not known") {
 		t.Errorf("%v", err)
 	}
-	if err := call.checkPrice(model, model.Price, false); err != nil || call.fee(model, model.Price, 0) != 25_000 {
-		t.Errorf("%d, %v", call.fee(model, model.Price, 0), err)
+	if err := call.checkPrice(model, model.Price, false); err != nil || call.searches(model, 0) != 1 {
+		t.Errorf("%d, %v", call.searches(model, 0), err)
 	}
-	call.charge(model, &llm.Usage{Input: 1, Output: 1})
-	if call.row.Cost < 25_000 {
-		t.Errorf("%d micro-dollars are booked", call.row.Cost)
+	call.charge(model, &llm.Usage{Input: 1, Output: 1}, 0)
+	if call.row.Cost < 25_000 || call.row.Searches != 1 {
+		t.Errorf("%d micro-dollars and %d searches are booked", call.row.Cost, call.row.Searches)
 	}
 	call.row.Cost = 0
 	silent := *model
 	silent.Traits.Searches, model = false, &silent
-	if call.charge(model, &llm.Usage{Input: 1, Output: 1}); call.row.Cost >= 25_000 {
+	if call.charge(model, &llm.Usage{Input: 1, Output: 1}, 0); call.row.Cost >= 25_000 {
 		t.Errorf("%d micro-dollars are booked of a model that does not search", call.row.Cost)
 	}
 }

@@ -194,7 +194,7 @@ func TestBrokenStreamIsBookedWithTheUsageSoFar(t *testing.T) {
 // The row has both the requested model and its successor.
 func TestSuccessorIsBookedAsTheAnsweringModel(t *testing.T) {
 	c := newFixture(t, answering(catalog.Anthropic, usedUp(70, 30)))
-	c.chat.Router().Redirect, c.chat.DefaultPrice = true, catalog.Price{Known: true, Input: 1_000_000, Output: 2_000_000}
+	c.chat.Router().Redirect, c.chat.DefaultPrice = true, oneAndTwo
 	c.chat.Router().Now = (&clock{november}).now
 	r, err := c.made(t, keyed(retired, ofMonth(10*microDollars)))
 	if err != nil || r.Served != "claude-sonnet-5" || r.Model != retired || !r.Priced || r.Cost != 2*70+10*30 {

@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 
-	"modelgateway/api"
 	"modelgateway/llm"
 	"modelgateway/services/routing"
 )
@@ -28,7 +27,7 @@ func (s *Service) Count(ctx context.Context, input Input) (Counted, error) {
 		return Counted{}, err
 	}
 	if level := routing.Refusing(input.Caller.Levels, requested, model); level != nil {
-		return Counted{}, notAllowed(level.Name + " does not allow the model " + api.Quoted(requested))
+		return Counted{}, modelNotAllowed(level, requested)
 	}
 	if input.Unknown != nil {
 		return Counted{}, input.Unknown

@@ -49,15 +49,15 @@ func (c *Call) estimated() *llm.Usage {
 }
 
 // lost is the estimated usage of a lost call. What is not known of a paid call is
-// assumed to have been as much as possible.
-func (c *Call) lost(l routing.Lost) *llm.Usage {
+// assumed to have been as much as possible, so also its images.
+func (c *Call) lost(l routing.Lost) (usage *llm.Usage, images int64) {
 	c.row.Estimated = true
-	usage := &llm.Usage{Input: c.inputTokens(l.Model)}
+	usage = &llm.Usage{Input: c.inputTokens(l.Model)}
 	hidden := !c.input.Request.Stream || tokens.Reasons(c.input.Request, l.Model.Traits)
 	if c.plan.Paid && l.Endless && hidden { // else the first text would have come
-		usage.Output = c.longest(l.Model, l.MaxOutput)
+		usage.Output, images = c.longest(l.Model, l.MaxOutput), maxImages*c.usualImages()
 	}
-	return usage
+	return usage, images
 }
 
 // longest is the most that the answers of a model can have come to: the upper bound

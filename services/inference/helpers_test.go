@@ -29,6 +29,9 @@ const (
 	flash   = "gemini-2.5-flash"
 )
 
+// oneAndTwo is a price of one dollar and two for a million tokens.
+var oneAndTwo = catalog.Price{Known: true, Rates: catalog.Rates{catalog.InputTokens: 1_000_000, catalog.OutputTokens: 2_000_000}}
+
 // embedded is the catalogue, read once.
 var embedded = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Load("") })
 

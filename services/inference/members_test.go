@@ -17,7 +17,7 @@ func TestUnknownMembersOfALimitedCallAreRefused(t *testing.T) {
 	for limited, limits := range map[string]models.Limits{
 		"": {}, "limited to some models": {Models: gpt}, "paid from a budget": ofMonth(1_000_000_000),
 	} {
-		for _, member := range []string{`"models":["dear"]`, `"Max_Tokens":9`, `"SERVICE_TIER":"priority"`, `"plugins":[{"id":"web"}]`} {
+		for _, member := range []string{`"models":["dear"]`, `"Max_Tokens":9`, `"SERVICE_TIER":"priority"`, `"plugins":[{"id":"web"}]`, `"max_token":9`} {
 			ask := keyed(gpt, limits)
 			ask.Request = decodedText(`{"model":"` + gpt + `","messages":[{"role":"user","content":"hi"}],` + member + `}`)
 			_, err := c.made(t, ask)
@@ -30,6 +30,9 @@ func TestUnknownMembersOfALimitedCallAreRefused(t *testing.T) {
 			e := refusal(t, err, 400, api.CodeUnsupportedValue)
 			if !strings.HasPrefix(member, `"`+e.Param+`"`) || !strings.Contains(e.Message, limited) {
 				t.Errorf("%s: %+v", member, e)
+			}
+			if strings.HasPrefix(member, `"max_token"`) && !strings.HasSuffix(e.Message, "; did you mean `max_tokens`?") {
+				t.Errorf("%s: %s", member, e.Message)
 			}
 		}
 		ask := keyed(gpt, limits)

@@ -74,10 +74,13 @@ func (c *Call) estimateCost() error {
 		if tokens.MaySound(&size, bounds.Images) {
 			price = price.WithAudio()
 		}
-		fee := c.fee(r.Model, price, c.input.Request.Searches)
 		input, output := tokens.Max(c.input.Request, r.Model, bounds)
-		if cost := price.MaxCost(input, output) + fee; cost > c.most.cost {
-			inputCost := min(price.MaxCost(input, 0)+fee, cost)
+		of := catalog.Amounts{catalog.InputTokens: input}
+		c.addBeside(&of, price, c.searches(r.Model, c.input.Request.Searches), maxImages*c.usualImages())
+		inputCost := price.MaxCost(of)
+		of[catalog.OutputTokens] = output
+		if cost := price.MaxCost(of); cost > c.most.cost {
+			inputCost = min(inputCost, cost)
 			c.most = most{input, inputCost, output, cost - inputCost, cost}
 		}
 		if !c.reservesMost() {
@@ -100,22 +103,27 @@ func (c *Call) expect(model *catalog.Model, price catalog.Price, bounds tokens.B
 	likely, margin := c.likelyInput(model, bounds)
 	input = min(input, likely*margin/100)
 	output = min(output, past.Output(caller, model.ID, usualOutput*max(c.input.Request.Choices, 1)))
-	of := catalog.Tokens{Input: input}
+	of, beside := catalog.Amounts{catalog.InputTokens: input}, catalog.Amounts{}
 	fresh := price.Cost(of)
 	e := expected{input: fresh}
-	e.output = price.Cost(catalog.Tokens{Input: input, Output: output}) - fresh
-	if share, ok := past.Share(caller, model.ID); ok {
-		e.input = int64(float64(fresh) * share)
+	e.output = price.Cost(catalog.Amounts{catalog.InputTokens: input, catalog.OutputTokens: output}) - fresh
+	share, learned := past.Share(caller, model.ID)
+	searches := c.searches(model, min(c.input.Request.Searches, usualSearches))
+	if learned {
+		e.input, searches = int64(float64(fresh)*share), 0 // which are part of the share
+	}
+	c.addBeside(&beside, price, searches, max(c.usualImages(), c.images))
+	e.fee = price.Cost(beside)
+	if learned {
 		return e
 	}
-	e.fee = c.fee(model, price, min(c.input.Request.Searches, usualSearches))
 	switch {
 	case model.Traits.CacheBreakpoints: // it also caches what is not marked
-		of.CacheWrite = input
+		of[catalog.CacheWriteTokens] = input
 	case size.Marked > 0:
-		of.CacheWrite = int64(float64(input) * float64(size.Marked) / float64(max(size.Bytes, 1)))
+		of[catalog.CacheWriteTokens] = int64(float64(input) * float64(size.Marked) / float64(max(size.Bytes, 1)))
 		if size.MarkedHour {
-			of.CacheWriteHour = of.CacheWrite
+			of[catalog.CacheWriteHourTokens] = of[catalog.CacheWriteTokens]
 		}
 	}
 	e.input = max(fresh, price.Cost(of))
@@ -123,15 +131,17 @@ func (c *Call) expect(model *catalog.Model, price catalog.Price, bounds tokens.B
 }
 
 // remember records what the call has cost, for what later ones are expected to cost.
-func (c *Call) remember(model *catalog.Model, price catalog.Price, of catalog.Tokens) {
+func (c *Call) remember(model *catalog.Model, price catalog.Price, of catalog.Amounts) {
 	absurd := price.Cost(of) > c.most.cost
 	if !c.plan.Paid || c.row.Outcome != models.OutcomeOK || c.row.Estimated || absurd {
 		return
 	}
 	likely, _ := c.likelyInput(model, c.bounds(model, 0))
-	fresh := price.Cost(catalog.Tokens{Input: likely, Audio: min(of.Audio, likely)})
-	output := of.Output
-	of.Output = 0
+	fresh := price.Cost(catalog.Amounts{catalog.InputTokens: likely, catalog.AudioTokens: min(of[catalog.AudioTokens], likely)})
+	output := of[catalog.OutputTokens]
+	for _, u := range []catalog.Unit{catalog.OutputTokens, catalog.Requests, catalog.Images, catalog.Characters} {
+		of[u] = 0 // they are expected by themselves
+	}
 	c.service.History.Add(c.payer(), model.ID, history.Call{Output: output, Input: price.Cost(of), Fresh: fresh})
 }
 
@@ -158,11 +168,11 @@ func (c *Call) grow() {
 	input, output := int64(0), int64(written)/bytesPerToken
 	if usage := c.reported(); usage.Counts() {
 		of := tokensOf(usage)
-		input, output, of.Output = of.Input, max(of.Output, output), 0
+		input, output, of[catalog.OutputTokens] = of[catalog.InputTokens], max(of[catalog.OutputTokens], output), 0
 		e.input = price.Cost(of)
 	}
-	answer := catalog.Tokens{Input: input, Output: output + int64(step)/bytesPerToken}
-	e.output = price.Cost(answer) - price.Cost(catalog.Tokens{Input: input})
+	answer := catalog.Amounts{catalog.InputTokens: input, catalog.OutputTokens: output + int64(step)/bytesPerToken}
+	e.output = price.Cost(answer) - price.Cost(catalog.Amounts{catalog.InputTokens: input})
 	c.reserved.Grow(min(e.cost(), c.most.cost) - c.reserved.Amount())
 }
 
@@ -174,10 +184,11 @@ func (c *Call) reported() *llm.Usage {
 	return c.usage
 }
 
-// priceFor is the price of a model in the way in which the request asks to be served.
+// priceFor is the price of a model in the way in which the request asks to be served. Any token of its
+// answer may be reasoning.
 func (c *Call) priceFor(price catalog.Price) catalog.Price {
 	price, _ = c.dearer(price).In(c.way())
-	return price
+	return price.WithReasoning()
 }
 
 // bounds are what the provider of a model makes of the request. limit is the longest answer; 0
@@ -186,16 +197,41 @@ func (c *Call) bounds(model *catalog.Model, limit int64) tokens.Bounds {
 	return tokens.Bounds{Images: c.plan.Router().Images(model.Provider), Hosts: c.mayHost(model), Output: limit}
 }
 
-// fee is what searches of the web cost: of a model that makes one with each call, and so many of
+// searches are those of the web that a call makes: one of a model that makes one with each call, and so many of
 // those that the request lets the provider make.
-func (c *Call) fee(model *catalog.Model, price catalog.Price, searches int64) (fee int64) {
+func (c *Call) searches(model *catalog.Model, allowed int64) (n int64) {
 	if model.Traits.Searches {
-		fee = price.Fees.OneSearch()
+		n = 1
 	}
 	if c.mayHost(model) {
-		fee += searches*price.Fees.Search + min(searches, 1)*price.Fees.SearchPrompt
+		n += allowed
 	}
-	return fee
+	return n
+}
+
+// maxImages is more than one answer has: Gemini 2.5 Flash Image, which makes most, makes ten at most
+// (Vertex AI, technical specifications, 2026-11).
+const maxImages = 10
+
+// usualImages are the images that answers to the request have where their model makes any.
+func (c *Call) usualImages() int64 { return max(c.input.Request.Choices, 1) }
+
+// addBeside adds what a call takes beside tokens: searches, and of what its price is for the request
+// itself, images and the characters of the prompt.
+func (c *Call) addBeside(of *catalog.Amounts, price catalog.Price, searches, images int64) {
+	of[catalog.Searches] = searches
+	if price.Rates[catalog.Requests] > 0 {
+		of[catalog.Requests] = 1
+	}
+	if price.Rates[catalog.Images] > 0 {
+		of[catalog.Images] = images
+	}
+	if price.Rates[catalog.Characters] > 0 {
+		if c.characters == 0 {
+			c.characters = tokens.Characters(c.input.Request)
+		}
+		of[catalog.Characters] = c.characters
+	}
 }
 
 // mayHost says whether the provider of a model runs the tools that the request lets it run:

@@ -14,6 +14,7 @@ import (
 	"modelgateway/services/history"
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
+	"modelgateway/services/origin"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
@@ -52,13 +53,24 @@ func (s *Service) Router() *routing.Router { return s.router.Load() }
 // they began with.
 func (s *Service) Use(r *routing.Router) { s.router.Store(r) }
 
+// NewID makes the id of a call that begins at a time; empty without a ledger.
+func (s *Service) NewID(at time.Time) string {
+	if s.Ledger == nil {
+		return ""
+	}
+	return s.Ledger.NewCallID(at)
+}
+
 // Input is one request with the options of its headers.
 type Input struct {
 	Request    *llm.Request
 	Asked      *llm.Request // as the client sent it, where Request has the conversation before it; nil = Request
 	Caller     auth.Caller
+	ID         string // of the call: see NewID
 	RequestID  string
 	UserAgent  string               // of the client
+	Origin     origin.Origin        // of the call
+	Ignored    []string             // fields of the request that are left out before a provider sees it
 	Began      time.Time            // when the request came
 	BodyTime   time.Duration        // time that the client took to send the body
 	Strict     bool                 // refuse a request with fields that the provider does not support

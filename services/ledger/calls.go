@@ -17,7 +17,7 @@ import (
 
 // The rows of one page of calls.
 const (
-	longestPage = 200
+	LongestPage = 200
 	usualPage   = 50
 )
 
@@ -55,28 +55,33 @@ type CallsRequest struct {
 	UserID, KeyID, TeamID  string
 	Model                  string // the one that answered, or was tried last
 	Provider, Dialect      string
+	Agent, Project         string
+	Session                string // as its client names it, or its id
+	Reason                 string // of refusals
 	Outcome, Status        string
 	RequestID, Search      string
 	After, Limit, TimeZone string
 }
 
 // List lists calls.
-func (s *Calls) List(ctx context.Context, of CallsOf, req CallsRequest) (list api.CallList, err error) {
+func (s *Calls) List(ctx context.Context, of CallsOf, req CallsRequest) (list api.CursorPage[api.Call], err error) {
 	filter, err := req.filter()
 	if err != nil {
 		return list, err
 	}
-	page, err := req.page()
+	page, err := req.callPage()
 	if err != nil {
 		return list, err
 	}
+	filter.SearchDeleted = of == (CallsOf{}) && filter.Search != ""
 	found := &models.CallPage{}
 	if of.narrow(&filter) {
 		if found, err = s.opts.Store.Calls(ctx, filter, page); err != nil {
 			return list, api.Unavailable(fmt.Errorf("list calls: %w", err))
 		}
 	}
-	return showCalls(found), nil
+	err = s.nameDeleted(ctx, of, len(found.Rows), func(i int) *models.NamedCall { return &found.Rows[i] })
+	return showCalls(found), err
 }
 
 // Get is one call. One that may not be read does not exist.
@@ -89,9 +94,23 @@ func (s *Calls) Get(ctx context.Context, of CallsOf, id string) (*api.CallDetail
 	if err != nil {
 		return nil, api.Unavailable(fmt.Errorf("read a call: %w", err))
 	}
+	if err := s.nameDeleted(ctx, of, 1, func(int) *models.NamedCall { return call }); err != nil {
+		return nil, err
+	}
 	shown := s.showDetail(of, call)
 	shown.Content, err = s.opts.Content(ctx, id)
 	return shown, err
+}
+
+// nameDeleted names the users of n calls who were deleted, where all calls may be read.
+func (s *Calls) nameDeleted(ctx context.Context, of CallsOf, n int, call func(i int) *models.NamedCall) error {
+	if of != (CallsOf{}) {
+		return nil
+	}
+	return nameDeleted(ctx, s.opts.Store, n, func(i int) userName {
+		c := call(i)
+		return userName{c.UserID, &c.UserEmail, &c.DeletedAt}
+	})
 }
 
 // narrow adds to a filter whose calls may be read, and says whether there can be any.
@@ -115,11 +134,12 @@ func (of *CallsOf) narrow(f *models.CallFilter) bool {
 func (req *CallsRequest) filter() (f models.CallFilter, err error) {
 	f = models.CallFilter{
 		UserID: req.UserID, KeyID: req.KeyID, TeamID: req.TeamID, Model: req.Model, Provider: req.Provider, Dialect: req.Dialect,
-		RequestID: req.RequestID, Search: req.Search,
+		RequestID: req.RequestID, Search: req.Search, Agent: req.Agent, Project: req.Project, Session: req.Session,
 	}
 	for _, only := range []struct{ param, value string }{
 		{"user_id", f.UserID}, {"key_id", f.KeyID}, {"team_id", f.TeamID}, {"model", f.Model}, {"provider", f.Provider},
-		{"dialect", f.Dialect}, {"request_id", f.RequestID}, {"q", f.Search},
+		{"agent", f.Agent}, {"project", f.Project}, {"session", f.Session}, {"dialect", f.Dialect},
+		{"request_id", f.RequestID}, {"q", f.Search}, {"reason", req.Reason},
 	} {
 		const longest = 256
 		if len(only.value) > longest || !utf8.ValidString(only.value) || strings.Contains(only.value, "\x00") {
@@ -198,17 +218,22 @@ func (req *CallsRequest) times(f *models.CallFilter) error {
 	return nil
 }
 
+// callPage is page where rows are calls.
+func (req *CallsRequest) callPage() (models.Page, error) {
+	if req.After != "" && !models.IsCallID(req.After) {
+		return models.Page{}, api.Invalid(api.CodeInvalidValue, "after", "after must be the id of a call")
+	}
+	return req.page()
+}
+
 func (req *CallsRequest) page() (models.Page, error) {
 	page := models.Page{After: req.After, Limit: usualPage}
-	if req.After != "" && !models.IsCallID(req.After) {
-		return page, api.Invalid(api.CodeInvalidValue, "after", "after must be the id of a call")
-	}
 	if req.Limit == "" {
 		return page, nil
 	}
 	limit, err := strconv.Atoi(req.Limit)
-	if err != nil || limit < 1 || limit > longestPage {
-		return page, api.Invalid(api.CodeInvalidValue, "limit", "limit must be a whole number from 1 to %d", longestPage)
+	if err != nil || limit < 1 || limit > LongestPage {
+		return page, api.Invalid(api.CodeInvalidValue, "limit", "limit must be a whole number from 1 to %d", LongestPage)
 	}
 	page.Limit = limit
 	return page, nil

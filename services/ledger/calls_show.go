@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"modelgateway/api"
-	"modelgateway/catalog"
 	"modelgateway/models"
 )
 
 // showCalls returns a page in the form of the API.
-func showCalls(p *models.CallPage) api.CallList {
-	list := api.CallList{
+func showCalls(p *models.CallPage) api.CursorPage[api.Call] {
+	list := api.CursorPage[api.Call]{
 		Object: api.ObjectList, Data: make([]api.Call, len(p.Rows)), HasMore: p.Next != "", NextAfter: api.Maybe(p.Next),
 	}
 	for i := range p.Rows {
@@ -25,14 +24,24 @@ func showCalls(p *models.CallPage) api.CallList {
 func showCall(c *models.NamedCall) api.Call {
 	shown := api.Call{
 		ID: c.ID, Object: api.ObjectCall, RequestID: c.RequestID, BeganAtMS: time.UnixMicro(c.BeganAt).UnixMilli(),
-		UserID: api.Maybe(c.UserID), UserEmail: api.Maybe(c.UserEmail), KeyID: api.Maybe(c.KeyID), KeyName: api.Maybe(c.KeyName),
+		UserID: api.Maybe(c.UserID), UserEmail: api.Maybe(c.UserEmail), UserDeletedAt: api.Moment(c.DeletedAt),
+		KeyID: api.Maybe(c.KeyID), KeyName: api.Maybe(c.KeyName),
 		TeamID: api.Maybe(c.TeamID), TeamName: api.Maybe(c.TeamName),
 		Dialect: api.Maybe(c.Dialect), Model: c.Model, ServedModel: api.Maybe(c.Served), Provider: api.Maybe(c.Provider),
 		Stream: c.Stream, Status: c.Status, Outcome: c.Outcome, ErrorCode: api.Maybe(c.ErrorCode), Attempts: c.Attempts,
 		InputTokens: c.InputTokens, CachedTokens: c.CachedTokens, CacheWriteTokens: c.CacheWriteTokens,
 		OutputTokens: c.OutputTokens, ReasoningTokens: c.ReasoningTokens,
 		Estimated: c.Estimated, Priced: c.Priced, CostUSD: api.USD(c.Cost),
+		OtherAmounts: api.OtherAmounts{
+			CacheWriteHourTokens: c.CacheWriteHourTokens, Searches: c.Searches, Requests: c.Requests, Images: c.Images,
+			Seconds: c.Seconds, Characters: c.Characters,
+		},
+		Project: api.Maybe(c.Project), Session: api.Maybe(c.Session), AgentID: api.Maybe(c.AgentID),
+		ParentAgentID: api.Maybe(c.ParentAgentID), Agent: api.Maybe(c.Agent), Account: api.Maybe(c.Account),
 		DurationMS: millis(c.DurationUS), OverheadMS: millis(c.OverheadUS), UpstreamRequestID: api.Maybe(c.UpstreamRequestID),
+	}
+	if c.SessionN > 0 {
+		shown.SessionID = api.Maybe(models.SessionIDText(c.SessionN))
 	}
 	if c.FirstTokenUS > 0 {
 		first := millis(c.FirstTokenUS)
@@ -56,6 +65,9 @@ func (s *Calls) showDetail(of CallsOf, c *models.NamedCall) *api.CallDetail {
 	}
 	if shown.IgnoredParameters == nil {
 		shown.IgnoredParameters = []string{}
+	}
+	if of == (CallsOf{}) || !c.Details.Private {
+		shown.ProviderMessage = api.Maybe(c.Details.Message)
 	}
 	for _, a := range attempts(c) {
 		one := api.CallAttempt{
@@ -108,9 +120,8 @@ func (s *Calls) costs(c *models.NamedCall) []models.CallCost {
 		return c.Details.Costs
 	}
 	price := s.opts.Price(cmp.Or(c.Served, c.Model), time.UnixMicro(c.BeganAt))
-	tokens := catalog.Tokens{Input: c.InputTokens, Cached: c.CachedTokens, CacheWrite: c.CacheWriteTokens, Output: c.OutputTokens}
-	if !c.Priced || price.Cost(tokens) != c.Cost {
+	if !c.Priced || price.Cost(c.Amounts()) != c.Cost {
 		return nil
 	}
-	return models.CostLines(price, tokens)
+	return models.CostLines(price, c.Amounts())
 }

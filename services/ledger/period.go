@@ -100,7 +100,7 @@ func (p *period) bounds(req *UsageRequest, now time.Time) (err error) {
 		return api.Invalid(api.CodeInvalidValue, "from", "from, %s, must be before to, %s", p.text(p.from, false), p.text(p.to, true))
 	}
 	const slack = 25 * time.Hour // a day, and the hour that clocks are changed by
-	if p.to.Sub(p.from) >= usageDays*24*time.Hour+slack {
+	if p.to.Sub(p.from) >= usageDays*24*time.Hour+slack || p.byDay && p.from.AddDate(0, 0, usageDays).Before(p.to) {
 		return api.Invalid(api.CodeInvalidValue, "from", "%s to %s are more than %d days",
 			p.text(p.from, false), p.text(p.to, true), usageDays)
 	}

@@ -11,10 +11,11 @@ const (
 	upkeepFirst = time.Second
 	upkeepEvery = time.Minute
 	fillBatch   = 5000 // rows of a former release that one transaction sums, some 3 MB
+	moveBatch   = 250  // rows of the former release that one transaction moves
 )
 
-// keepSums merges what the ledger adds to the sums of minutes and quarter hours, sums the
-// rows of a former release, and deletes old sums, until ctx ends.
+// keepSums merges what the ledger adds to the sums of minutes and quarter hours, sums and moves the
+// rows of former releases, and deletes old sums, until ctx ends.
 func (l *Writer) keepSums(ctx context.Context) {
 	failing := false
 	for wait := l.upkeepFirst; waited(ctx, wait); {
@@ -34,9 +35,13 @@ func (l *Writer) keepSums(ctx context.Context) {
 // replicas may try at once: the database lets one of them.
 func (l *Writer) runTasks(ctx context.Context) error {
 	now := l.opts.Now()
+	if err := l.opts.Store.UseCallIDs(ctx, now); err != nil {
+		return err
+	}
 	for _, task := range []func() (more bool, err error){
 		func() (bool, error) { return l.opts.Store.FillUsage(ctx, now, fillBatch) },
 		func() (bool, error) { return l.opts.Store.MergeUsage(ctx, now) },
+		func() (bool, error) { return l.opts.Store.MoveCalls(ctx, now, moveBatch) },
 		func() (bool, error) {
 			return false, l.opts.Store.DeleteUsageBefore(ctx, now.Add(-models.UsageQuartersKept))
 		},

@@ -27,12 +27,13 @@ type UsageRequest struct {
 	UserID, KeyID, Model string // only of these
 	TeamID               string // only of the calls with its keys
 	Provider             string
+	Agent, Project       string
 	Step                 string // of a series
 	TimeZone             string // whose days they are
 	Previous             string // true: with the period before
 }
 
-// detailed says whether the sums of days cannot answer the request.
+// detailed says whether the report has more than sums: percentiles, and the errors by kind.
 func (r *UsageRequest) detailed() bool {
 	day := func(text string) bool { return len(text) <= len(time.DateOnly) }
 	return r.Step != "" || r.TimeZone != "" || r.Previous == yes || !day(r.From) || !day(r.To)
@@ -46,7 +47,8 @@ type UsageReport struct {
 	By       []models.UsageBy
 	Rows     []models.Usage // by day, user, key, team, model and provider
 	Total    models.Sum
-	Details  *UsageDetails // nil unless asked for
+	Details  *UsageDetails    // nil unless asked for
+	Refused  map[string]int64 // calls that the gateway refused, by reason; nil: not known of these calls
 }
 
 // Usage reports usage from the sums of the ledger, which lag behind the calls by
@@ -56,11 +58,13 @@ type Usage struct {
 	now    func() time.Time
 	groups int // in one answer
 	cells  int // of a series that are kept until the greatest groups are known
+
+	mostLines int // of a statement
 }
 
 // NewUsage makes a Usage that reads the ledger in store.
 func NewUsage(store *models.Store, now func() time.Time) *Usage {
-	return &Usage{store: store, now: now, groups: usageGroups, cells: usageCells}
+	return &Usage{store: store, now: now, groups: usageGroups, cells: usageCells, mostLines: statementLines}
 }
 
 // Own reports the usage of a caller: that of a user with all their keys, or of one
@@ -73,19 +77,31 @@ func (u *Usage) Own(ctx context.Context, userID, keyID string, req UsageRequest)
 		return nil, api.Invalid(api.CodeInvalidValue, "key_id", "an API key sees its own calls only: send the token of a login")
 	}
 	req.UserID, req.KeyID = userID, cmp.Or(keyID, req.KeyID)
-	return u.report(ctx, req, models.ByDay, models.ByKey, models.ByTeam, models.ByModel, models.ByProvider)
+	return u.report(ctx, req, models.ByDay, models.ByKey, models.ByTeam, models.ByModel, models.ByProvider,
+		models.ByAgent, models.ByProject)
 }
 
 // Team reports the usage of the keys of a team.
 func (u *Usage) Team(ctx context.Context, teamID string, req UsageRequest) (*UsageReport, error) {
 	req.TeamID = teamID
-	return u.report(ctx, req, models.ByDay, models.ByUser, models.ByKey, models.ByModel, models.ByProvider)
+	return u.report(ctx, req, models.ByDay, models.ByUser, models.ByKey, models.ByModel, models.ByProvider,
+		models.ByAgent, models.ByProject)
 }
 
 // All reports the usage of all callers.
 func (u *Usage) All(ctx context.Context, req UsageRequest) (*UsageReport, error) {
-	return u.report(ctx, req, models.ByDay, models.ByUser, models.ByKey, models.ByTeam, models.ByModel,
-		models.ByProvider)
+	report, err := u.report(ctx, req, models.ByDay, models.ByUser, models.ByKey, models.ByTeam, models.ByModel,
+		models.ByProvider, models.ByAgent, models.ByProject)
+	if err != nil {
+		return nil, err
+	}
+	return report, u.nameDeleted(ctx, report.Rows)
+}
+
+func (u *Usage) nameDeleted(ctx context.Context, rows []models.Usage) error {
+	return nameDeleted(ctx, u.store, len(rows), func(i int) userName {
+		return userName{rows[i].UserID, &rows[i].UserEmail, &rows[i].DeletedAt}
+	})
 }
 
 func (u *Usage) query(req UsageRequest, groups ...models.UsageBy) (models.UsageQuery, error) {
@@ -96,6 +112,7 @@ func (u *Usage) query(req UsageRequest, groups ...models.UsageBy) (models.UsageQ
 	}{
 		{"user_id", req.UserID, &q.UserID}, {"key_id", req.KeyID, &q.KeyID}, {"team_id", req.TeamID, &q.TeamID},
 		{"model", req.Model, &q.ModelID}, {"provider", req.Provider, &q.Provider},
+		{"agent", req.Agent, &q.Agent}, {"project", req.Project, &q.Project},
 	} {
 		const longest = 256
 		if len(only.value) > longest || !utf8.ValidString(only.value) || strings.Contains(only.value, "\x00") {
@@ -125,41 +142,6 @@ func (u *Usage) query(req UsageRequest, groups ...models.UsageBy) (models.UsageQ
 	return q, nil
 }
 
-// days returns the first and the last day of the request.
-func (u *Usage) days(req UsageRequest) (from, to string, err error) {
-	y, m, d := u.now().UTC().Date()
-	last := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
-	if req.To != "" {
-		if last, err = parseDay("to", req.To); err != nil {
-			return "", "", err
-		}
-	}
-	first := last.AddDate(0, 0, 1-usageDefaultDays)
-	if req.From != "" {
-		if first, err = parseDay("from", req.From); err != nil {
-			return "", "", err
-		}
-	}
-	if first.After(last) {
-		return "", "", api.Invalid(
-			api.CodeInvalidValue, "from", "from is %s, which is after to, %s", models.DayOf(first), models.DayOf(last),
-		)
-	}
-	if !first.AddDate(0, 0, usageDays).After(last) {
-		return "", "", api.Invalid(api.CodeInvalidValue, "from",
-			"from %s to %s are more than %d days", models.DayOf(first), models.DayOf(last), usageDays)
-	}
-	return models.DayOf(first), models.DayOf(last), nil
-}
-
-func parseDay(param, text string) (time.Time, error) {
-	day, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		return day, api.Invalid(api.CodeInvalidValue, param, "%s must be a day as in 2026-11-21, not %s", param, api.Quoted(text))
-	}
-	return day, nil
-}
-
 func listed(groups []models.UsageBy) string {
 	words := make([]string, len(groups))
 	for i, g := range groups {
@@ -174,22 +156,31 @@ func (u *Usage) report(ctx context.Context, req UsageRequest, groups ...models.U
 	if err != nil {
 		return nil, err
 	}
-	if req.detailed() {
-		return u.detailed(ctx, &req, &q)
-	}
-	if q.From, q.To, err = u.days(req); err != nil {
+	now := u.now()
+	p, err := parsePeriod(&req, now)
+	if err != nil {
 		return nil, err
 	}
-	rows, err := u.store.Usage(ctx, q)
-	if err != nil {
+	d := &UsageDetails{zone: p.from.Location().String()}
+	if d.count, d.before, err = u.count(ctx, p, &q); err != nil {
 		return nil, u.failed(err)
 	}
-	sortUsage(rows)
-	report := &UsageReport{From: q.From, To: q.To, By: q.By, Rows: rows}
-	for i := range rows {
-		report.Total.Add(&rows[i].Sum)
+	if req.Previous == yes {
+		all := q
+		all.By = nil
+		if d.previous, _, err = u.count(ctx, p.previous(now), &all); err != nil {
+			return nil, u.failed(err)
+		}
 	}
-	return report, nil
+	report := &UsageReport{From: p.text(p.from, false), To: p.text(p.to, true), By: q.By, Total: d.count.total}
+	if req.detailed() {
+		report.Details = d
+	}
+	if report.Refused, err = u.refused(ctx, p, &q); err != nil {
+		return nil, u.failed(err)
+	}
+	report.Rows, err = u.name(ctx, d.count, &q)
+	return report, err
 }
 
 // failed is the error of a query that failed.
@@ -205,6 +196,7 @@ func (u *Usage) failed(err error) error {
 func sortUsage(rows []models.Usage) {
 	slices.SortFunc(rows, func(a, b models.Usage) int {
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.KeyID, b.KeyID),
-			cmp.Compare(a.TeamID, b.TeamID), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
+			cmp.Compare(a.TeamID, b.TeamID), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider),
+			cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Project, b.Project))
 	})
 }

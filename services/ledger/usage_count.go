@@ -48,6 +48,7 @@ type usageGroup struct {
 	models.Usage
 	times times
 	steps []usageCell // of the series; nil while it is not kept
+	keys  []uint64    // a bit for each of usageCount.keys that called
 }
 
 // usageCell is what the calls of a group in a step come to.
@@ -66,24 +67,24 @@ func (c *usageCell) add(s *models.Sum) {
 }
 
 // usageName is what the calls of a group have in common.
-type usageName struct{ day, user, key, team, model, provider string }
+type usageName struct{ day, user, key, team, model, provider, agent, project string }
 
 // usageCount sums the calls of a period.
 type usageCount struct {
 	period    *period
 	by        map[models.UsageBy]bool
-	teams     map[string]string // of keys
-	most      int               // groups
-	mostCells int               // of groups without a place in the series yet
+	most      int // groups
+	mostCells int // of groups without a place in the series yet
 	groups    map[usageName]*usageGroup
 	total     models.Sum
 	times     times
 	steps     []usageStep
 
 	borders []int64
-	days    []int64 // the beginnings of the days, for groups of them
-	only    bool    // the series is kept of those groups only that have one
-	cells   int     // kept for the series
+	days    []int64        // the beginnings of the days, for groups of them
+	keys    map[string]int // the numbers of the keys of groups by model alone; nil for others
+	only    bool           // the series is kept of those groups only that have one
+	cells   int            // kept for the series
 
 	last      models.UsageGroup
 	lastDay   int
@@ -94,6 +95,9 @@ func newUsageCount(p *period, q *models.UsageQuery) *usageCount {
 	c := &usageCount{period: p, by: map[models.UsageBy]bool{}, most: q.MaxGroups, groups: map[usageName]*usageGroup{}}
 	for _, by := range q.By {
 		c.by[by] = true
+	}
+	if slices.Equal(q.By, []models.UsageBy{models.ByModel}) {
+		c.keys = map[string]int{}
 	}
 	c.steps = make([]usageStep, len(p.starts))
 	c.borders = p.borders(c.by[models.ByDay])
@@ -165,13 +169,19 @@ func (c *usageCount) group(of models.UsageGroup, at int64) (*usageGroup, error) 
 		name.key = of.Key
 	}
 	if c.by[models.ByTeam] {
-		name.team = c.teams[of.Key]
+		name.team = of.Team
 	}
 	if c.by[models.ByModel] {
 		name.model = of.Model
 	}
 	if c.by[models.ByModel] || c.by[models.ByProvider] {
 		name.provider = of.Provider
+	}
+	if c.by[models.ByAgent] {
+		name.agent = of.Agent
+	}
+	if c.by[models.ByProject] {
+		name.project = of.Project
 	}
 	g := c.groups[name]
 	if g == nil && !c.only {
@@ -180,11 +190,32 @@ func (c *usageCount) group(of models.UsageGroup, at int64) (*usageGroup, error) 
 		}
 		g = &usageGroup{Usage: models.Usage{
 			Day: name.day, UserID: name.user, KeyID: name.key, TeamID: name.team, Model: name.model, Provider: name.provider,
+			Agent: name.agent, Project: name.project,
 		}}
 		c.groups[name] = g
 	}
 	c.last, c.lastDay, c.lastGroup = of, day, g
+	if c.keys != nil && g != nil && of.Key != "" {
+		c.countKey(g, of.Key)
+	}
 	return g, nil
+}
+
+// countKey notes that a key called a model. There may be many thousand keys of each.
+func (c *usageCount) countKey(g *usageGroup, key string) {
+	const word = 64
+	n, known := c.keys[key]
+	if !known {
+		n = len(c.keys)
+		c.keys[key] = n
+	}
+	for len(g.keys) <= n/word {
+		g.keys = append(g.keys, 0)
+	}
+	if bit := uint64(1) << (n % word); g.keys[n/word]&bit == 0 {
+		g.keys[n/word] |= bit
+		g.Keys++
+	}
 }
 
 // greatest are the groups that have a series of their own: those that cost most.
@@ -196,7 +227,8 @@ func (c *usageCount) greatest() []*usageGroup {
 	slices.SortFunc(all, func(a, b *usageGroup) int {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Day, b.Day),
 			cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.KeyID, b.KeyID), cmp.Compare(a.TeamID, b.TeamID),
-			cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
+			cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Agent, b.Agent),
+			cmp.Compare(a.Project, b.Project))
 	})
 	return all[:min(usageSeries, len(all))]
 }

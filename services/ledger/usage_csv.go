@@ -12,10 +12,10 @@ import (
 	"modelgateway/models"
 )
 
-// FileName names a file with the report.
+// FileName names a file with the report, without its extension.
 func (r *UsageReport) FileName() string {
 	safe := func(at string) string { return strings.ReplaceAll(at, ":", "") } // Windows forbids colons
-	return "usage-" + safe(r.From) + "-to-" + safe(r.To) + ".csv"
+	return "usage-" + safe(r.From) + "-to-" + safe(r.To)
 }
 
 // CSV is the list as a table with a header: a line for each step and group where there is
@@ -85,6 +85,14 @@ func csvNumber(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
+// csvTime are Unix seconds; empty for none.
+func csvTime(seconds int64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return strconv.FormatInt(seconds, 10)
+}
+
 // csvName is a column that says which group a line is of.
 type csvName struct {
 	header string
@@ -107,7 +115,8 @@ func csvNames(by []models.UsageBy) []csvName {
 	provider := csvName{"provider", func(n *api.UsageNames) string { return maybe(n.Provider) }}
 	add(models.ByDay, csvName{"day", func(n *api.UsageNames) string { return n.Day }})
 	add(models.ByUser, csvName{"user_id", func(n *api.UsageNames) string { return maybe(n.UserID) }},
-		csvName{"user_email", func(n *api.UsageNames) string { return n.UserEmail }})
+		csvName{"user_email", func(n *api.UsageNames) string { return n.UserEmail }},
+		csvName{"user_deleted_at", func(n *api.UsageNames) string { return csvTime(n.UserDeletedAt) }})
 	add(models.ByKey, csvName{"key_id", func(n *api.UsageNames) string { return maybe(n.KeyID) }},
 		csvName{"key_name", func(n *api.UsageNames) string { return n.KeyName }})
 	add(models.ByTeam, csvName{"team_id", func(n *api.UsageNames) string { return maybe(n.TeamID) }},
@@ -116,6 +125,8 @@ func csvNames(by []models.UsageBy) []csvName {
 	if !slices.Contains(by, models.ByModel) {
 		add(models.ByProvider, provider)
 	}
+	add(models.ByAgent, csvName{"agent", func(n *api.UsageNames) string { return maybe(n.Agent) }})
+	add(models.ByProject, csvName{"project", func(n *api.UsageNames) string { return maybe(n.Project) }})
 	return all
 }
 
@@ -127,14 +138,11 @@ func csvHeader(names []csvName) []string {
 	return header
 }
 
-// csvCells are the names of a group. Users choose names: one that a spreadsheet would
-// take for a formula begins with an apostrophe.
+// csvCells are the names of a group.
 func csvCells(names []csvName, of *api.UsageNames) []string {
 	cells := make([]string, len(names))
 	for i := range names {
-		if cells[i] = names[i].value(of); cells[i] != "" && strings.Contains("=+-@\t\r", cells[i][:1]) {
-			cells[i] = "'" + cells[i]
-		}
+		cells[i] = api.Cell(names[i].value(of))
 	}
 	return cells
 }

@@ -127,7 +127,7 @@ func TestTheSeriesHasTheGreatestGroupsAndTheOthersTogether(t *testing.T) {
 		for i := range 30 {
 			at := seriesNow.Add(-time.Duration(i) * time.Hour)
 			calls = append(calls, models.Call{
-				ID: models.CallID(at, fmt.Sprint(i)), KeyID: fmt.Sprint("k", i), Model: "m", Outcome: models.OutcomeOK, Cost: int64(i + 1),
+				ID: storetest.CallID(at, fmt.Sprint(i)), KeyID: fmt.Sprint("k", i), Model: "m", Outcome: models.OutcomeOK, Cost: int64(i + 1),
 				BeganAt: at.UnixMicro(),
 			})
 		}

@@ -9,6 +9,7 @@ import (
 func (r *UsageReport) Show() api.UsageList {
 	list := api.UsageList{
 		Object: api.ObjectList, From: r.From, To: r.To, Data: make([]api.UsageRow, len(r.Rows)), Total: usageTotals(&r.Total),
+		Refused: r.Refused,
 	}
 	grouped := map[models.UsageBy]bool{}
 	list.GroupBy = []string{}
@@ -19,6 +20,9 @@ func (r *UsageReport) Show() api.UsageList {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		list.Data[i] = api.UsageRow{UsageNames: usageNames(row, grouped), UsageTotals: usageTotals(&row.Sum)}
+		if grouped[models.ByModel] && len(r.By) == 1 {
+			list.Data[i].Keys = &row.Keys
+		}
 	}
 	if r.Details != nil {
 		r.Details.show(r, &list, grouped)
@@ -28,11 +32,14 @@ func (r *UsageReport) Show() api.UsageList {
 
 func usageNames(row *models.Usage, grouped map[models.UsageBy]bool) api.UsageNames {
 	return api.UsageNames{
-		Day: row.Day, UserEmail: row.UserEmail, KeyName: row.KeyName, TeamName: row.TeamName, Model: row.Model,
+		Day: row.Day, UserEmail: row.UserEmail, UserDeletedAt: api.Seconds(row.DeletedAt),
+		KeyName: row.KeyName, TeamName: row.TeamName, Model: row.Model,
 		UserID:   maybe(row.UserID, grouped[models.ByUser]),
 		TeamID:   maybe(row.TeamID, grouped[models.ByTeam]),
 		KeyID:    maybe(row.KeyID, grouped[models.ByKey]),
 		Provider: maybe(row.Provider, grouped[models.ByModel] || grouped[models.ByProvider]),
+		Agent:    maybe(row.Agent, grouped[models.ByAgent]),
+		Project:  maybe(row.Project, grouped[models.ByProject]),
 	}
 }
 
@@ -44,11 +51,17 @@ func maybe(text string, there bool) *api.Maybe {
 	return &m
 }
 
-func usageTotals(s *models.Sum) api.UsageTotals {
-	return api.UsageTotals{
+func usageTotals(s *models.Sum) api.UsageTotals { return api.UsageTotals{UsageSums: usageSums(s)} }
+
+func usageSums(s *models.Sum) api.UsageSums {
+	return api.UsageSums{
 		Calls: s.Calls, Failed: s.Failed, Estimated: s.Estimated, Unpriced: s.Unpriced,
 		InputTokens: s.InputTokens, CachedTokens: s.CachedTokens, CacheWriteTokens: s.CacheWriteTokens,
 		OutputTokens: s.OutputTokens, ReasoningTokens: s.ReasoningTokens,
 		TotalTokens: s.InputTokens + s.OutputTokens, CostUSD: api.USD(s.Cost),
+		OtherAmounts: api.OtherAmounts{
+			CacheWriteHourTokens: s.CacheWriteHourTokens, Searches: s.Searches, Requests: s.Requests, Images: s.Images,
+			Seconds: s.Seconds, Characters: s.Characters,
+		},
 	}
 }

@@ -39,7 +39,7 @@ func (d *UsageDetails) show(r *UsageReport, list *api.UsageList, grouped map[mod
 
 // nameOf is what the calls of a row have in common.
 func nameOf(row *models.Usage) usageName {
-	return usageName{row.Day, row.UserID, row.KeyID, row.TeamID, row.Model, row.Provider}
+	return usageName{row.Day, row.UserID, row.KeyID, row.TeamID, row.Model, row.Provider, row.Agent, row.Project}
 }
 
 // totals are the sums of all groups, with the errors by kind.

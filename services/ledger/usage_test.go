@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -95,13 +96,23 @@ func TestTooManyGroupsAreRefused(t *testing.T) {
 			t.Errorf("%d groups", u.groups)
 		}
 		u.groups = 100 // thousands take seconds under the race detector
-		h.Query(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
-			INSERT INTO usage_days SELECT '2026-11-21', 'ada', '', 'm' || i, 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1 FROM n`)
+		calls := make([]models.Call, 101)
+		for i := range calls {
+			calls[i] = ledgerCall(fmt.Sprint("m", min(i, 99)))
+			calls[i].UserID, calls[i].Cost, calls[i].BeganAt = "ada", 1, u.now().UnixMicro()
+		}
+		calls[100].UserID = "bob"
+		if err := h.Store.WriteCalls(t.Context(), "r", calls[:100]); err != nil {
+			t.Fatal(err)
+		}
 		report, err := u.All(t.Context(), UsageRequest{GroupBy: "model"})
 		if err != nil || len(report.Rows) != 100 || report.Total.Cost != 100 {
 			t.Fatalf("%v", err)
 		}
-		h.Query(t, "INSERT INTO usage_days VALUES ('2026-11-21', 'bob', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)")
+		calls[100].Model = "other"
+		if err := h.Store.WriteCalls(t.Context(), "r", calls[100:]); err != nil {
+			t.Fatal(err)
+		}
 		_, err = u.All(t.Context(), UsageRequest{GroupBy: "model"})
 		if e := api.AsError(err); e.Status != 400 || e.Param != "group_by" ||
 			!strings.Contains(e.Message, "more than 100 groups: group by less") {

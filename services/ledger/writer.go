@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -71,17 +70,9 @@ func NewWriter(opts Options) *Writer {
 	}
 }
 
-// NewCallID makes the id of a call that begins at this time: see models.CallID.
-func NewCallID(at time.Time) string {
-	var rest [13]byte // 61 bits
-	n := rand.Uint64()
-	for i := range rest {
-		const letters = 26
-		rest[i] = 'a' + byte(n%letters)
-		n /= letters
-	}
-	return models.CallID(at, string(rest[:]))
-}
+// NewCallID makes the id of a call that begins at a time. It is empty until the schema is
+// migrated: such a call gets one when it is written.
+func (l *Writer) NewCallID(at time.Time) string { return l.opts.Store.NewCallID(at) }
 
 // Add queues the row of a call that has ended. It never waits: when the queue is
 // full the row is dropped and counted.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,10 +56,15 @@ func runLedger(t testing.TB, l *Writer) (stop func()) {
 	return stop
 }
 
+var made atomic.Int64
+
+// newCallID is an id that no other call has.
+func newCallID(at time.Time) string { return storetest.CallID(at, fmt.Sprint(made.Add(1))) }
+
 func ledgerCall(model string) models.Call {
 	at := time.Now()
 	return models.Call{
-		ID:          NewCallID(at),
+		ID:          newCallID(at),
 		Model:       model,
 		Outcome:     models.OutcomeOK,
 		Priced:      true,
@@ -83,7 +89,7 @@ func TestARowIsWrittenWithinTheInterval(t *testing.T) {
 		runLedger(t, l)
 		l.Add(ledgerCall("m"))
 		storetest.Until(t, "written", func() bool { return l.Stats().Written == 1 })
-		if n := countRows(t, h, "SELECT count(*) FROM calls"); n != 1 || l.Stats() != (Stats{Written: 1}) {
+		if n := countRows(t, h, "SELECT count(*) FROM ledger_calls"); n != 1 || l.Stats() != (Stats{Written: 1}) {
 			t.Errorf("%d rows, %+v", n, l.Stats())
 		}
 	})
@@ -151,7 +157,7 @@ func TestQueuedRowsAreWrittenWhenTheGatewayStops(t *testing.T) {
 			t.Errorf("%+v", stats)
 		}
 		runLedger(t, l)()
-		if n := countRows(t, h, "SELECT count(*) FROM calls"); n != rows || l.Stats() != (Stats{Written: rows}) || log.String() != "" {
+		if n := countRows(t, h, "SELECT count(*) FROM ledger_calls"); n != rows || l.Stats() != (Stats{Written: rows}) || log.String() != "" {
 			t.Errorf("%d rows, %+v, %s", n, l.Stats(), log)
 		}
 		l.Add(ledgerCall("late"))
@@ -210,7 +216,7 @@ func TestDroppedRowsAreCountedAndLoggedOnceAMinute(t *testing.T) {
 	}
 	l.Add(ledgerCall("m"))
 	runLedger(t, l)()
-	if n := countRows(t, h, "SELECT count(*) FROM calls"); n != 10 || strings.Count(log.String(), "calls=1\n") != 1 {
+	if n := countRows(t, h, "SELECT count(*) FROM ledger_calls"); n != 10 || strings.Count(log.String(), "calls=1\n") != 1 {
 		t.Errorf("%d rows, and at the end: %s", n, log)
 	}
 }
@@ -253,9 +259,9 @@ func TestTheQueueKeepsOrderAndReleasesWrittenRows(t *testing.T) {
 
 func TestARowThatIsRefusedIsDroppedAlone(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, h *storetest.Database) {
-		statement := "ALTER TABLE calls ADD CONSTRAINT no CHECK (model <> 'bad')"
+		statement := "ALTER TABLE ledger_names ADD CONSTRAINT no CHECK (text <> 'bad')"
 		if h.Driver == "sqlite" {
-			statement = "CREATE TRIGGER no BEFORE INSERT ON calls WHEN NEW.model = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
+			statement = "CREATE TRIGGER no BEFORE INSERT ON ledger_names WHEN NEW.text = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
 		}
 		h.Query(t, statement)
 		l, log := newLedger(h.Store)
@@ -276,9 +282,9 @@ func TestARowThatIsRefusedIsDroppedAlone(t *testing.T) {
 			l.Add(call)
 		}
 		runLedger(t, l)()
-		if l.Stats() != (Stats{Written: rows - 2, Dropped: 2}) || countRows(t, h, "SELECT count(*) FROM calls") != rows-2 ||
+		if l.Stats() != (Stats{Written: rows - 2, Dropped: 2}) || countRows(t, h, "SELECT count(*) FROM ledger_calls") != rows-2 ||
 			paid != 3*(rows-2) {
-			t.Errorf("%+v, %d rows, paid %d", l.Stats(), countRows(t, h, "SELECT count(*) FROM calls"), paid)
+			t.Errorf("%+v, %d rows, paid %d", l.Stats(), countRows(t, h, "SELECT count(*) FROM ledger_calls"), paid)
 		}
 		if strings.Count(log.String(), "refuses a row") != 2 || l.size != ledgerBatch {
 			t.Errorf("batches of %d, %s", l.size, log)
@@ -300,10 +306,10 @@ func TestRowsWithInvalidTextsAndNumbersAreStored(t *testing.T) {
 		if l.Stats() != (Stats{Written: 5}) || log.String() != "" {
 			t.Errorf("%+v %s", l.Stats(), log)
 		}
-		if n := countRows(t, h, "SELECT count(*) FROM calls WHERE model = 'ab' AND request_id = 'ab' AND error_code = 'ab' AND output_tokens = 0 AND attempts = 0 AND cost > 1000000"); n != 2 {
+		if n := countRows(t, h, "SELECT count(*) FROM ledger_calls WHERE model = 'ab' AND request_id = 'ab' AND error_code = 'ab' AND output_tokens = 0 AND cost > 1000000"); n != 2 {
 			t.Errorf("%d rows were cleaned", n)
 		}
-		if n := countRows(t, h, "SELECT max(length(model)) FROM calls"); n != 256 {
+		if n := countRows(t, h, "SELECT max(length(model)) FROM ledger_calls"); n != 256 {
 			t.Errorf("the longest text has %d letters", n)
 		}
 		if n := countRows(t, h, "SELECT count(*) FROM spend WHERE account = 'gateway' AND cost = 5000000000000000"); n != 1 {
@@ -313,11 +319,18 @@ func TestRowsWithInvalidTextsAndNumbersAreStored(t *testing.T) {
 }
 
 func TestAllRowsAreWrittenOnceTheSchemaExists(t *testing.T) {
-	address := servertest.Postgres(t)
-	h := &storetest.Database{Address: address, Driver: "pgx", DSN: address}
-	l, log := newLedger(h.Open(t))
+	store, err := models.Open(servertest.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	l, log := newLedger(store)
 	runLedger(t, l)
-	l.Add(ledgerCall("m"))
+	call := ledgerCall("m")
+	if call.ID = l.NewCallID(time.Now()); call.ID != "" {
+		t.Errorf("an id before there is a schema: %s", call.ID)
+	}
+	l.Add(call)
 	storetest.Until(t, "tried", func() bool { return l.Stats().Failures > 1 })
 	if err := l.opts.Store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -390,8 +403,7 @@ func TestEachRowIsStoredOnceAfterADatabaseOutage(t *testing.T) {
 		t.Errorf("%d rows, paid %d, %+v", want, paid, stats)
 	}
 	for query, n := range map[string]int{
-		"SELECT count(*) FROM calls":                          want,
-		"SELECT sum(calls) FROM usage_days":                   want,
+		"SELECT count(*) FROM ledger_calls":                   want,
 		"SELECT sum(cost) FROM spend WHERE account='gateway'": 3 * want,
 		"SELECT amount FROM budget_holds":                     1000000 - 3*want,
 	} {
@@ -426,7 +438,7 @@ func TestNoRowIsLostWhileAnotherProcessLocksSQLite(t *testing.T) {
 	}
 	storetest.Until(t, "written", func() bool { return l.Stats().Written == rows })
 	stop()
-	if n := countRows(t, h, "SELECT sum(calls) FROM usage_days"); n != rows || countRows(t, h, "SELECT count(*) FROM calls") != rows ||
+	if n := int(storetest.Total(t, h.Store).Calls); n != rows || countRows(t, h, "SELECT count(*) FROM ledger_calls") != rows ||
 		l.Stats().Dropped != 0 {
 		t.Errorf("%d rows, %+v, %s", n, l.Stats(), log)
 	}
@@ -441,12 +453,12 @@ func TestOldRowsAreDeletedWhileOthersAreWritten(t *testing.T) {
 		for i := range old {
 			call := ledgerCall("old")
 			at := time.Now().Add(-l.opts.Retention - time.Hour)
-			call.ID, call.BeganAt = NewCallID(at.Add(time.Duration(i))), at.UnixMicro()
+			call.ID, call.BeganAt = newCallID(at.Add(time.Duration(i))), at.UnixMicro()
 			l.Add(call)
 		}
 		kept := ledgerCall("kept")
 		at := time.Now().Add(-l.opts.Retention + time.Hour)
-		kept.ID, kept.BeganAt = NewCallID(at), at.UnixMicro()
+		kept.ID, kept.BeganAt = newCallID(at), at.UnixMicro()
 		l.Add(kept)
 		ctx, cancel := context.WithCancel(t.Context())
 		for l.Stats().Queued > 0 {
@@ -458,13 +470,13 @@ func TestOldRowsAreDeletedWhileOthersAreWritten(t *testing.T) {
 		storetest.Until(t, "deleted", func() bool {
 			l.Add(ledgerCall("new"))
 			added++
-			return countRows(t, h, "SELECT count(*) FROM calls WHERE model = 'old'") == 0
+			return countRows(t, h, "SELECT count(*) FROM ledger_calls WHERE model = 'old'") == 0
 		})
 		stop()
-		if n := countRows(t, h, "SELECT count(*) FROM calls"); n != added || log.String() != "" {
+		if n := countRows(t, h, "SELECT count(*) FROM ledger_calls"); n != added || log.String() != "" {
 			t.Errorf("%d rows are left of %d, %s", n, added, log)
 		}
-		if n := countRows(t, h, "SELECT sum(calls) FROM usage_days"); n != old+added {
+		if n := int(storetest.Total(t, h.Store).Calls); n != old+added {
 			t.Errorf("the sums have %d calls", n)
 		}
 	})
@@ -475,7 +487,7 @@ func TestWithoutRetentionNoRowIsDeleted(t *testing.T) {
 	l, _ := newLedger(h.Store)
 	l.sweepFirst = 0
 	call := ledgerCall("old")
-	call.ID = NewCallID(time.Unix(1, 0))
+	call.ID = newCallID(time.Unix(1, 0))
 	l.Add(call)
 	ended := make(chan struct{})
 	go func() { l.deleteOld(t.Context()); close(ended) }()
@@ -485,22 +497,7 @@ func TestWithoutRetentionNoRowIsDeleted(t *testing.T) {
 		t.Error("it looks for old rows")
 	}
 	runLedger(t, l)()
-	if n := countRows(t, h, "SELECT count(*) FROM calls"); n != 1 {
+	if n := countRows(t, h, "SELECT count(*) FROM ledger_calls"); n != 1 {
 		t.Errorf("%d rows", n)
-	}
-}
-
-func TestCallIDsAreUniqueAndSortByTime(t *testing.T) {
-	at := time.Now()
-	seen := map[string]bool{}
-	for range 10_000 {
-		id := NewCallID(at)
-		if seen[id] || len(id) != 34 || id < models.CallID(at, "") || id >= models.CallID(at.Add(time.Microsecond), "") {
-			t.Fatal(id)
-		}
-		seen[id] = true
-	}
-	if id := NewCallID(at); strings.Trim(id[21:], "abcdefghijklmnopqrstuvwxyz") != "" {
-		t.Error(fmt.Sprint(id))
 	}
 }

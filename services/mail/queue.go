@@ -49,6 +49,9 @@ func (q *Queue) Add(job Job) bool {
 	}
 }
 
+// Send sends a message at once, and does not try again.
+func (q *Queue) Send(ctx context.Context, m *Message) error { return q.once(ctx, m) }
+
 // Run does the jobs until ctx ends, and what waits then within some seconds.
 func (q *Queue) Run(ctx context.Context) {
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))

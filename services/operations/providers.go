@@ -19,6 +19,7 @@ type Providers struct {
 	Router    func() *routing.Router // that of new calls
 	Metrics   *metrics.Metrics
 	Simulated bool
+	Lister    Lister
 	Replica   string
 	Started   time.Time
 }

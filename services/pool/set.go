@@ -2,6 +2,7 @@ package pool
 
 import (
 	"iter"
+	"slices"
 
 	"modelgateway/catalog"
 	"modelgateway/llm"
@@ -45,6 +46,19 @@ func (s Set) Statuses() map[string]string {
 	}
 	for name, u := range s {
 		all[name] = u.Status()
+	}
+	return all
+}
+
+// Working says whether each configured provider works: false while the circuit of every key is
+// open or the key is refused, true after an answer. Others, as those that were not called yet, are not in it.
+func (s Set) Working() map[string]bool {
+	all := map[string]bool{}
+	for name, u := range s {
+		usable := slices.ContainsFunc(u.keys, func(k *Key) bool { return !k.open() && !k.refused() })
+		if works := u.traffic.works(); !usable || works {
+			all[name] = usable
+		}
 	}
 	return all
 }

@@ -23,6 +23,7 @@ type window struct {
 	width  time.Duration // of a bucket
 	counts [buckets]count
 	failed time.Time // the last failure
+	worked time.Time // the last answer
 	hour   hour      // longer than the window
 }
 
@@ -41,9 +42,12 @@ func (w *window) add(e ended) {
 	now := w.now()
 	c := w.at(now)
 	c.calls++
-	if e.failed {
+	switch {
+	case e.failed:
 		c.failures++
 		w.failed = now
+	case !e.refused:
+		w.worked = now
 	}
 	w.hour.add(e, now)
 }
@@ -66,6 +70,13 @@ func (w *window) lastFailure() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failed
+}
+
+// works says whether the last answer came after the last failure.
+func (w *window) works() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.worked.After(w.failed)
 }
 
 func (w *window) sum() (calls, failures int) {

@@ -12,6 +12,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/models"
+	"modelgateway/tests/storetest"
 )
 
 func newLog(t *testing.T, store *models.Store, change func(*Options)) *Log {
@@ -43,7 +44,7 @@ func newStore(t *testing.T) *models.Store {
 // keep records one call, and writes what waits.
 func keep(t *testing.T, l *Log, outcome, request, answer string) (id string) {
 	t.Helper()
-	call := &models.Call{ID: models.CallID(l.opts.Now(), strings.ToLower(t.Name()[4:8])+outcome[:1]), Outcome: outcome}
+	call := &models.Call{ID: storetest.CallID(l.opts.Now(), strings.ToLower(t.Name()[4:8])+outcome[:1]), Outcome: outcome}
 	r := l.Begin()
 	for piece := range strings.SplitAfterSeq(answer, "\n") {
 		r.Sent([]byte(piece))
@@ -102,7 +103,7 @@ func TestContentOpensWithTheFormerKeyAndNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved := models.CallContent{ID: models.CallID(time.Now(), "moved"), Sealed: row.Sealed}
+	moved := models.CallContent{ID: storetest.CallID(time.Now(), "moved"), Sealed: row.Sealed}
 	if err := store.KeepContents(t.Context(), []models.CallContent{moved}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestWhatWaitsIsWrittenWhenTheGatewayStops(t *testing.T) {
 	l := newLog(t, store, func(*Options) {})
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	call := &models.Call{ID: models.CallID(time.Now(), "stop"), Outcome: models.OutcomeOK}
+	call := &models.Call{ID: storetest.CallID(time.Now(), "stop"), Outcome: models.OutcomeOK}
 	l.Begin().End(call, []byte("q"))
 	l.Run(ctx)
 	if has, err := store.HasContent(t.Context(), call.ID); err != nil || !has {
@@ -157,7 +158,7 @@ func TestALossIsLoggedOnceWithItsCause(t *testing.T) {
 	}
 	for i, cause := range []bool{true, false} {
 		if cause {
-			l.Begin().End(&models.Call{ID: models.CallID(time.Now(), "lost"), Outcome: models.OutcomeOK}, []byte("q"))
+			l.Begin().End(&models.Call{ID: storetest.CallID(time.Now(), "lost"), Outcome: models.OutcomeOK}, []byte("q"))
 			ctx, stop := context.WithCancel(t.Context())
 			stop() // no pause before the second try
 			l.writeAll(ctx, t.Context())

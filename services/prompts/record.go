@@ -43,7 +43,7 @@ func (r *Record) End(call *models.Call, body []byte) {
 		return
 	}
 	part := body[:min(len(body), MaxText)]
-	if !r.hold(len(part)) {
+	if call.ID == "" || !r.hold(len(part)) {
 		l.held.Add(-r.held)
 		l.lost.Add(1)
 		return

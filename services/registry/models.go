@@ -82,16 +82,31 @@ func (m *Models) Successor(model *catalog.Model) (*catalog.Model, bool) {
 // Query selects models of a list.
 type Query struct {
 	Refused   func(names ...string) bool // the caller may not use a model with these names; nil refuses none
-	Available bool                       // leave out those that are not available
+	Kind      llm.Kind                   // empty: of all kinds
+	Available bool                       // leave out those that are not available, and nothing else
+	All       bool                       // also those that are not available and not of the embedded catalogue
 }
 
-// List is every model: those that are available in the order of the catalogue and as
-// their providers listed them, then the others, the retired ones last.
+// selects says whether a list has a model.
+func (m *Models) selects(q Query, shown *api.Model) bool {
+	if q.Kind != "" && shown.Kind != q.Kind {
+		return false
+	}
+	if shown.Available || q.Available {
+		return shown.Available
+	}
+	own, ok := m.catalog.Model(shown.ID)
+	return q.All || ok && own.Embedded
+}
+
+// List is the models that can be called and those of the embedded catalogue, or what q selects:
+// those that are available in the order of the catalogue and as their providers listed them, then the
+// others, the retired ones last.
 func (m *Models) List(q Query) api.ModelList {
 	list := api.ModelList{Object: api.ObjectList, Data: []api.Model{}, PricesDate: m.FactsDate()}
 	more := m.explainer()
 	for _, model := range m.all() {
-		if shown := m.show(model, q); shown.Available || !q.Available {
+		if shown := m.show(model, q); m.selects(q, &shown) {
 			more.explain(&shown, model)
 			list.Data = append(list.Data, shown)
 		}
@@ -177,6 +192,10 @@ func (m *Models) show(model *catalog.Model, q Query) api.Model {
 		Permission: []string{}, Root: model.Upstream, Kind: model.Kind, State: model.State(m.now()), Successor: model.Successor,
 		ContextWindow: model.Context, MaxOutputTokens: model.MaxOutput, Input: model.Input, Output: model.Output,
 		Price: showPrice(model.PriceAt(m.now()), model.PriceOf),
+		Tools: model.Features.Tools, Structured: model.Features.Structured, Reasoning: model.Features.Reasoning,
+	}
+	if model.Released > 0 {
+		shown.ReleaseDate = time.Unix(model.Released, 0).UTC().Format(time.DateOnly)
 	}
 	refused := q.Refused != nil && q.Refused(model.ID, model.Upstream, model.FullName())
 	shown.Available = m.usable(model) && shown.State != catalog.Retired && !refused
@@ -264,21 +283,21 @@ func showPrice(p catalog.Price, of string) *api.ModelPrice {
 	if !p.Known {
 		return nil
 	}
+	rate := func(u catalog.Unit) api.USD { return api.USD(p.Rates[u]) }
 	shown := &api.ModelPrice{
-		Input: api.USD(p.Input), Output: api.USD(p.Output), CacheRead: api.USD(p.CacheRead), CacheWrite: api.USD(p.CacheWrite),
-		CacheWriteHour: api.USD(p.CacheWriteHour), Audio: api.USD(p.Audio), Of: of,
+		Input: rate(catalog.InputTokens), Output: rate(catalog.OutputTokens), Reasoning: rate(catalog.ReasoningTokens),
+		CacheRead: rate(catalog.CachedTokens), CacheWrite: rate(catalog.CacheWriteTokens),
+		CacheWriteHour: rate(catalog.CacheWriteHourTokens), Audio: rate(catalog.AudioTokens), Of: of, Fees: p.Rates.Fees(),
 	}
 	f := p.Factors
 	shown.Multipliers = api.ModelMultipliers{
 		Priority: api.USD(f.Priority), Flex: api.USD(f.Flex), Batch: api.USD(f.Batch), Fast: api.USD(f.Fast), US: api.USD(f.US),
 	}
-	shown.Fees = api.ModelFees{
-		WebSearch: api.USD(p.Fees.Search), SearchPrompt: api.USD(p.Fees.SearchPrompt), FileSearch: api.USD(p.Fees.FileSearch),
-	}
 	if p.Above != nil {
 		above := *p.Above
-		above.Factors, above.Fees = catalog.Factors{}, catalog.Fees{} // as of the price itself
+		above.Factors = catalog.Factors{} // as of the price itself
 		shown.Over, shown.Above = p.Over, showPrice(above, "")
+		shown.Above.Fees = nil
 	}
 	return shown
 }

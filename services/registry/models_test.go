@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -166,8 +167,102 @@ func TestAvailableModelsAreListedFirstAndRetiredOnesLast(t *testing.T) {
 	}
 	before := len(m.List(Query{}).Data)
 	m.All = true
-	if after := len(m.List(Query{}).Data); after < before+50 {
+	if after := len(m.List(Query{All: true}).Data); after < before+50 {
 		t.Errorf("%d models, and %d with all that are sold", before, after)
+	}
+}
+
+func TestTheListHasTheCatalogueAndWhatCanBeCalled(t *testing.T) {
+	list, err := catalog.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(list, func(provider string, _ llm.Kind) bool { return provider == catalog.Anthropic }, func() time.Time { return november })
+	m.All = true // lists what is sold, retired or not
+	m.Found(catalog.Anthropic, []providers.Listed{{ID: "vectors-1", Kind: llm.KindEmbedding}})
+	ids := func(q Query) map[string]api.Model {
+		all := map[string]api.Model{}
+		for _, shown := range m.List(q).Data {
+			all[shown.ID] = shown
+		}
+		return all
+	}
+	const sold = "claude-3-opus-20240229" // retired, and not of the catalogue
+	usual, all := ids(Query{Kind: llm.KindChat}), ids(Query{All: true})
+	embedded := 0
+	for _, model := range list.Models() {
+		if model.Kind == llm.KindChat {
+			embedded++
+			if _, ok := usual[model.ID]; !ok {
+				t.Errorf("%s is not listed", model.ID)
+			}
+		}
+	}
+	if embedded != 18 {
+		t.Errorf("the catalogue has %d chat models", embedded)
+	}
+	for id, shown := range usual {
+		if own, ok := list.Model(id); !shown.Available && (!ok || !own.Embedded) || shown.Kind != llm.KindChat {
+			t.Errorf("%s is listed: %+v", id, shown)
+		}
+	}
+	if all[sold].State != catalog.Retired || usual[sold].ID != "" || all["vectors-1"].ID == "" || usual["vectors-1"].ID != "" {
+		t.Errorf("all has %+v, %+v", all[sold], all["vectors-1"])
+	}
+	if only := ids(Query{Kind: llm.KindEmbedding}); len(only) != 1 || only["vectors-1"].ID == "" {
+		t.Errorf("embeddings: %v", only)
+	}
+}
+
+func TestWhatIsKnownOfAModelIsShownAndNothingElse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.yaml")
+	text := "providers: [{name: here, type: openai, base_url: \"http://127.0.0.1:1/v1\", auth: none, models: [mine]}]"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := catalog.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(list, func(string, llm.Kind) bool { return true }, func() time.Time { return november })
+	m.Found("here", []providers.Listed{{ID: "mine", Created: november.Unix()}}) // a local server's time is that of its list
+	yes, no := true, false
+	for id, want := range map[string]api.Model{
+		haiku:                     {ReleaseDate: "2025-10-15", Tools: &yes, Structured: &yes, Reasoning: &yes},
+		"gpt-4":                   {ReleaseDate: "2023-06-27", Tools: &yes, Structured: &no, Reasoning: &no},
+		"claude-haiku-4-5-latest": {Tools: &yes, Structured: &yes, Reasoning: &yes}, // as its family
+		"here/mine":               {},
+	} {
+		got, err := m.Get(id, Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		show := func(m api.Model) string {
+			text, _ := json.Marshal([]any{m.ReleaseDate, m.Tools, m.Structured, m.Reasoning})
+			return string(text)
+		}
+		if show(got) != show(want) {
+			t.Errorf("%s: %s, not %s", id, show(got), show(want))
+		}
+	}
+}
+
+func TestEntriesOfListsOfModels(t *testing.T) {
+	list, err := catalog.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(list, chats(map[string]bool{catalog.Anthropic: true}), func() time.Time { return november })
+	for entry, says := range map[string]string{
+		haiku: "", "claude-*": "", "anthropic/*": "", "gpt-4": "", "claude-of-tomorrow": "",
+		"cluade-haiku-4-5": "the model `cluade-haiku-4-5` does not exist; similar names are claude-haiku-4-5",
+		"nonsense":         "the model `nonsense` does not exist; GET /v1/models?kind=all lists all models",
+		"cluade-*":         "no model has a name that begins with `cluade-`", "*": "begins with ``",
+	} {
+		err := m.Check(entry)
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(api.AsError(err).Message, says) {
+			t.Errorf("%s: %v", entry, err)
+		}
 	}
 }
 
@@ -203,7 +298,7 @@ func TestNamesOfModels(t *testing.T) {
 		"gpt-99":             "set OPENAI_API_KEY",
 		"cluade-haiku-4-5":   "similar names are claude-haiku-4-5",
 		"gemini/" + haiku:    "does not exist",
-		"mistral/large":      "GET /v1/models lists all models",
+		"mistral/large":      "GET /v1/models?kind=all lists all models",
 		"":                   "does not exist",
 		"claude-\x00":        "does not exist",
 		"anthropic/gpt-5":    "set OPENAI_API_KEY",

@@ -153,14 +153,23 @@ func (m *Models) sold(provider, id string) (*catalog.Model, bool) {
 	return model, ok && m.serves(provider, model.Kind)
 }
 
-// Matches reports whether a list of models may have an entry: the name of a model, or
-// the beginning of one and a * at its end, with or without the provider.
-func (m *Models) Matches(entry string) bool {
+// Check checks an entry of a list of models: the name of a model, or the beginning of one and a * at
+// its end, with or without the provider. Its error is for the client. A name of a family that no list
+// has is right: its provider may sell the model before the lists have it.
+func (m *Models) Check(entry string) error {
 	prefix, open := strings.CutSuffix(entry, "*")
 	if !open {
 		_, err := m.Resolve(entry)
-		return err == nil
+		return err
 	}
+	if !m.begins(prefix) {
+		return api.Invalid(api.CodeInvalidValue, "model", "no model has a name that begins with %s", api.Quoted(prefix))
+	}
+	return nil
+}
+
+// begins reports whether the name of a model begins so.
+func (m *Models) begins(prefix string) bool {
 	if provider, whole := strings.CutSuffix(prefix, "/"); whole && m.catalog.IsOwn(provider) {
 		return true // it may list its models later
 	}
@@ -198,12 +207,16 @@ func (m *Models) notFound(name, id string) error {
 				api.Quoted(name), missing, setting, m.Trial)
 		}
 	}
-	if near := m.near(id); len(near) > 0 {
+	switch near := m.near(id); len(near) {
+	case 0:
+	case 1:
+		message += "; a similar name is " + near[0]
+	default:
 		message += "; similar names are " + strings.Join(near, " and ")
 	}
 	return &api.Error{
 		Status: http.StatusNotFound, Type: api.TypeInvalidRequest, Code: api.CodeModelNotFound, Param: "model", Model: name,
-		Message: message + "; GET /v1/models lists all models",
+		Message: message + "; GET /v1/models?kind=all lists all models",
 	}
 }
 

@@ -174,7 +174,7 @@ func (a *attempts) run(ctx context.Context) (*Result, error) {
 	for {
 		req := a.plan.input.Request
 		l, err := a.candidate.upstream.Lease(pool.Wish{
-			Model: a.candidate.Model.ID, Caller: a.plan.input.Caller, Session: cmp.Or(req.CacheKey, req.Session),
+			Model: a.candidate.Model.ID, Caller: a.plan.input.Caller, Session: cmp.Or(req.CacheKey, req.Session, req.Affinity),
 			Avoid: a.lastKey, Only: a.plan.onlyKey(), First: a.firstKey(), Never: a.foreign, IgnoreCooldown: a.ignoreCooldown,
 		})
 		if err != nil {

@@ -298,6 +298,9 @@ func (c *Candidate) prepare(input Input) (err error) {
 	c.known = c.exchange.Properties()
 	ignored := c.known.Ignored
 	c.route.Ignored, c.route.Decoded = ignored, c.known.Decoded
+	if len(input.Ignored) > 0 {
+		c.route.Ignored = slices.Concat(input.Ignored, ignored)
+	}
 	if input.Strict && len(ignored) > 0 {
 		const maxNames = 10
 		names := strings.Join(ignored[:min(maxNames, len(ignored))], ", ")

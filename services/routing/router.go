@@ -63,6 +63,7 @@ type Input struct {
 	Strict     bool          // refuse a request with fields that the provider does not support
 	NoFallback bool          // no other model may answer
 	Caller     string        // identifies the caller; empty = unknown
+	Ignored    []string      // fields of the request that the gateway itself has left out
 }
 
 // Route says which model answered, and which fields of the request were ignored.
@@ -75,7 +76,7 @@ type Route struct {
 	Fallback   string   // the fallback that answered, or empty
 	RequestID  string   // of the provider for the answer or the error; empty where it gave none
 	Native     bool     // the provider speaks the client's dialect itself
-	Ignored    []string // fields of the request that the provider did not support
+	Ignored    []string // fields of the request that the gateway or the provider did not support
 	Decoded    string   // the vocabulary of the client's tokens that the provider got as text, or empty
 
 	// Headers of the answer that the client reads itself, of a provider that speaks its

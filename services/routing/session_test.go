@@ -13,7 +13,7 @@ func TestTheCallsOfAConversationUseOneKey(t *testing.T) {
 		q := newQueued(catalog.Anthropic, "a", "b", "c")
 		router := fleet(t, q)
 		of := ask(haiku)
-		of.Request.Session = "0198-a"
+		of.Request.Session, of.Request.Affinity = "0198-a", w.name // the user does not matter
 		for range 6 {
 			if _, _, err := w.ask(t.Context(), router, of); err != nil {
 				t.Fatal(err)
@@ -26,6 +26,24 @@ func TestTheCallsOfAConversationUseOneKey(t *testing.T) {
 		q.play(own, fails(providerFault(429)))
 		if _, _, err := w.ask(t.Context(), router, of); err != nil || len(q.asked()) != 2 || q.asked()[:1] != own || q.asked()[1:] == own {
 			t.Errorf("%s: %s when its key is limited, %v", w.name, q.asked(), err)
+		}
+	}
+}
+
+// Without a conversation the calls of an end user go together, where the dialect goes by them.
+func TestTheCallsOfAnEndUserUseOneKey(t *testing.T) {
+	for _, w := range ways() {
+		q := newQueued(catalog.Anthropic, "a", "b", "c")
+		router := fleet(t, q)
+		of := ask(haiku)
+		of.Request.Affinity = "0198-a"
+		for range 6 {
+			if _, _, err := w.ask(t.Context(), router, of); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := q.asked(); got != strings.Repeat(got[:1], 6) {
+			t.Errorf("%s: %s", w.name, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"modelgateway/llm"
 
@@ -124,6 +125,32 @@ func (e *Estimator) Prompt(r *llm.Request) (int64, error) {
 		return n, err // there are no messages and no reply
 	}
 	return n + tokensPerReply + tokensPerMessage*int64(size.Messages) + tokensPerMedia*int64(size.Media), err
+}
+
+// Characters are those of what is said in the messages of a request, or of the texts that become
+// vectors.
+func Characters(r *llm.Request) (n int64) {
+	c, err := r.Source.Conversation()
+	if err != nil {
+		for text := range r.Source.Texts() {
+			n += int64(utf8.RuneCountInString(text))
+		}
+		return n
+	}
+	for i := range c.Messages {
+		n += characters(c.Messages[i].Blocks)
+	}
+	return n
+}
+
+func characters(blocks []llm.Block) (n int64) {
+	for i := range blocks {
+		n += int64(utf8.RuneCountInString(blocks[i].Text))
+		if result := blocks[i].Result; result != nil {
+			n += characters(result.Content)
+		}
+	}
+	return n
 }
 
 // AddEvent adds the text of a stream's event.

@@ -36,6 +36,8 @@ type ChatStart struct {
 	Request   *llm.Request
 	RequestID string
 	KeyID     string // of the caller's API key; empty without one
+	Session   string // that the call belongs to; empty = unknown
+	Project   string // that the call is for; empty = none
 }
 
 // ChatEnd describes the result of a chat.
@@ -83,8 +85,12 @@ func (s ChatStart) attributes(all []attribute.KeyValue) []attribute.KeyValue {
 		attribute.Bool("gen_ai.request.stream", r.Stream),
 		attribute.String("modelgateway.request_id", s.RequestID),
 	)
-	if s.KeyID != "" {
-		all = append(all, attribute.String("modelgateway.key_id", s.KeyID))
+	for _, a := range []struct{ name, value string }{
+		{"modelgateway.key_id", s.KeyID}, {"gen_ai.conversation.id", s.Session}, {"modelgateway.project", s.Project},
+	} {
+		if a.value != "" {
+			all = append(all, attribute.String(a.name, a.value))
+		}
 	}
 	if r.Choices != 1 {
 		all = append(all, attribute.Int64("gen_ai.request.choice.count", r.Choices))

@@ -38,7 +38,7 @@ func TestAdministratorSeesAndLimitsUsersOnBothReplicas(t *testing.T) {
 		}
 	}
 	gatewaytest.Until(t, "it is in the ledger",
-		func() bool { return gatewaytest.Sum(t, p.DB, "SELECT count(*) FROM calls") == 3 })
+		func() bool { return gatewaytest.Sum(t, p.DB, "SELECT count(*) FROM ledger_calls") == 3 })
 
 	user := userID(t, here, "bob@example.com", root)
 	const cost = 3 * (10*gatewaytest.InputPrice + 20*gatewaytest.OutputPrice)

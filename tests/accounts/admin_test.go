@@ -57,6 +57,7 @@ var adminOperations = []struct{ method, path, body string }{
 	{"GET", "/admin/users/%s", ""},
 	{"PATCH", "/admin/users/%s", `{"disabled":true}`},
 	{"DELETE", "/admin/users/%s", ""},
+	{"POST", "/admin/users/%s/erase", ""},
 	{"POST", "/admin/users/%s/reset", ""},
 	{"GET", "/admin/invitations", ""},
 	{"POST", "/admin/invitations", `{}`},
@@ -72,6 +73,7 @@ var adminOperations = []struct{ method, path, body string }{
 	{"DELETE", "/admin/teams/%s/members/%s", ""},
 	{"POST", "/admin/keys", `{"name":"n","user_id":"usr_X"}`},
 	{"GET", "/admin/usage", ""},
+	{"GET", "/admin/statement", ""},
 	{"GET", "/admin/keys", ""},
 	{"PATCH", "/admin/keys/%s", `{"rpm_limit":1}`},
 	{"POST", "/admin/keys/%s/rotate", `{}`},
@@ -80,6 +82,7 @@ var adminOperations = []struct{ method, path, body string }{
 	{"GET", "/admin/providers", ""},
 	{"GET", "/admin/settings", ""},
 	{"GET", "/admin/budget", ""},
+	{"GET", "/admin/budgets", ""},
 }
 
 func TestAdminEndpointsRefuseEveryoneElse(t *testing.T) {
@@ -458,10 +461,8 @@ func TestAdminListsArePaginated(t *testing.T) {
 			}
 		}
 		gatewaytest.Execute(t, db, "UPDATE api_keys SET revoked_at = 5 WHERE id = 'key_21'")
-		gatewaytest.Execute(
-			t, db,
-			"INSERT INTO usage_days (day, user_id, key_id, model, provider, calls, failed, estimated, unpriced, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost) VALUES ('2020-01-01', 'usr_2', 'key_21', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 2500000), ('2020-01-02', 'usr_2', '', 'm', 'p', 1, 0, 0, 0, 1, 0, 0, 1, 0, 1)",
-		)
+		gatewaytest.Execute(t, db, "INSERT INTO spend (account, day, cost) VALUES ('user:usr_2', '2020-01-01', 2500000), "+
+			"('user:usr_2', '2020-01-02', 1)")
 		for path, want := range map[string]string{
 			"/admin/users": "root usr_3 usr_2 usr_1 usr_0",
 			"/admin/keys":  "key_31 key_30 key_20 key_11 key_10 key_01 key_00",

@@ -50,6 +50,15 @@ func TestListsOfKeysHaveRevokedOnesAndCallsByDay(t *testing.T) {
 			all[1].ID != id || fmt.Sprint(all[1].Calls) != "[0 1]" || all[1].RevokedAt != nil {
 			t.Errorf("%+v", all)
 		}
+		for path, token := range map[string][]string{"/auth/keys/": bob, "/admin/keys/": root} { // one is shown, revoked or not
+			for _, one := range []string{id, gone} {
+				var key api.AdminKey
+				p.Call(t, "GET", path+one, "", token...).JSON(t, &key)
+				if key.ID != one || (key.RevokedAt != nil) != (one == gone) || (one == id) != (key.Spend > 0) {
+					t.Errorf("%s: %+v", path, key)
+				}
+			}
+		}
 		var own api.KeyList
 		p.Call(t, "GET", "/auth/keys", "", bob...).JSON(t, &own)
 		if d := own.Defaults; d == nil || d.ExpiryDays == nil || *d.ExpiryDays != 30 ||
@@ -79,4 +88,43 @@ func TestWithoutABudgetTheSpendOfTheMonthIsShown(t *testing.T) {
 	if budget.Limit != nil || budget.Window != "" || budget.Spent != 0 || budget.BeganAt == nil || budget.ResetsAt == nil {
 		t.Errorf("%+v", budget)
 	}
+}
+
+func TestBudgetsThatAreNearlySpentAreListedToAdministrators(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+		settings = append(settings, "SIMULATOR=true", gatewaytest.JWTSecret, adminSetting)
+		var root []string
+		var id string
+		var spent api.USD
+		t.Run("spend", func(t *testing.T) {
+			p := gatewaytest.Start(t, settings...)
+			root = loginAs(t, p, "root")
+			bob := loginAs(t, p, "bob")
+			var key string
+			id, key = p.CreateKey(t, bob)
+			p.Call(t, "POST", "/v1/chat/completions", gatewaytest.HelloRequest, "Authorization", "Bearer "+key)
+			gatewaytest.Until(t, "the call is counted", func() bool {
+				var own api.KeyList
+				p.Call(t, "GET", "/auth/keys", "", bob...).JSON(t, &own)
+				spent = own.Data[0].Spend
+				return spent > 0
+			})
+			limit := fmt.Sprintf(`{"budget_usd":%g,"budget_window":"week"}`, float64(spent)/1e6)
+			if a := p.Call(t, "PATCH", "/auth/keys/"+id, limit, bob...); a.Status != 200 {
+				t.Fatal(a.Body)
+			}
+		})
+		p := gatewaytest.Start(t, settings...) // counts at its start
+		var list api.List[api.AccountBudget]
+		gatewaytest.Until(t, "the budgets are counted", func() bool {
+			p.Call(t, "GET", "/admin/budgets", "", root...).JSON(t, &list)
+			return len(list.Data) > 0
+		})
+		b := list.Data[0]
+		if len(list.Data) != 1 || b.Kind != "key" || b.ID != id || b.Name == "" || *b.Limit != spent || b.Spent != spent ||
+			*b.Remaining != 0 || b.Window != "week" || *b.ResetsAt-*b.BeganAt != 7*86400 {
+			t.Errorf("%+v", list.Data)
+		}
+	})
 }

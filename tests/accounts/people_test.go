@@ -43,7 +43,7 @@ func TestFivePeopleWithABudgetAndAKeyEachTakeSevenCalls(t *testing.T) {
 			if member(t, a, "link", "url") == "" {
 				t.Error("there is no link to set a password")
 			}
-			must(t, 200, p.Call(t, "POST", "/v1/chat/completions", `{"model":"gpt-4.1-mini",`+gatewaytest.HiMessages+`,"max_tokens":5}`,
+			must(t, 200, p.Call(t, "POST", "/v1/chat/completions", `{"model":"gpt-6-luna",`+gatewaytest.HiMessages+`,"max_tokens":5}`,
 				"Authorization", "Bearer "+member(t, a, "key", "key")))
 		}
 	})
@@ -63,6 +63,7 @@ var teamOperations = []struct{ method, path, body string }{
 	{"PATCH", "/auth/teams/%s/keys/key_X", `{"rpm_limit":1}`},
 	{"DELETE", "/auth/teams/%s/keys/key_X", ""},
 	{"POST", "/auth/teams/%s/keys/key_X/rotate", ""},
+	{"POST", "/auth/teams/%s/keys/key_X/restore", ""},
 }
 
 func TestTeamEndpointsAreForManagersOfTheTeam(t *testing.T) {
@@ -177,7 +178,7 @@ func TestEndsHoldOnBothProgramsWithinASecond(t *testing.T) {
 		},
 	}
 	worst := time.Duration(0)
-	for i := range longtest.Size(3, 50) {
+	for i := range longtest.Size(3, 15) {
 		for what, end := range ends {
 			name := fmt.Sprintf("%s-%d", strings.ReplaceAll(what, " ", "-"), i)
 			team := member(t, must(t, 201, here.Call(t, "POST", "/admin/teams", `{"name":"`+name+`"}`, root...)), "id")
@@ -220,7 +221,7 @@ func TestARotationEndsOnBothProgramsOnTime(t *testing.T) {
 	opens := func(at *gatewaytest.Program, secret string) bool {
 		return at.Call(t, http.MethodGet, "/v1/usage", "", "X-API-Key", secret).Status == 200
 	}
-	for range longtest.Size(1, 20) {
+	for range longtest.Size(1, 8) {
 		id, old := here.CreateKey(t, p.Token)
 		a := must(t, 201, here.Call(t, "POST", "/auth/keys/"+id+"/rotate", `{"overlap_seconds":1}`, p.Token...))
 		checkMembers(t, "rotated", jsonObject(t, a), `{"id":"`+id+`","name":"app"}`)

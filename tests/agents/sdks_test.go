@@ -117,7 +117,7 @@ func TestSDKsGetTheSameVectorsFromAnyProviderThatHasThem(t *testing.T) {
 			s.calledNoOther(t)
 			db := gatewaytest.OpenSQL(t, "sqlite:"+s.database)
 			gatewaytest.Until(t, "the ledger has the three requests", func() bool {
-				return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls WHERE status = 200 AND input_tokens > 0") == 3
+				return gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls WHERE status = 200 AND input_tokens > 0") == 3
 			})
 		})
 	}

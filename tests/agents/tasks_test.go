@@ -73,7 +73,7 @@ func (s *session) isBooked(t *testing.T) {
 	db := gatewaytest.OpenSQL(t, "sqlite:"+s.database)
 	want := int64(len(s.upstream.exchanges()))
 	gatewaytest.Until(t, "the ledger has every call", func() bool {
-		return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls WHERE status = 200 AND input_tokens > 0 AND output_tokens > 0") == want
+		return gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls WHERE status = 200 AND input_tokens > 0 AND output_tokens > 0") == want
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"modelgateway/providers/simulator"
+	"modelgateway/providers/simulator/simulatortest"
 	"modelgateway/providers/simulator/strict"
 	"modelgateway/tests/gatewaytest"
 )
@@ -38,7 +39,7 @@ type fault func(w http.ResponseWriter, r *http.Request, simulator http.Handler)
 
 func startUpstream(t *testing.T, faults ...fault) *upstream {
 	t.Helper()
-	u := &upstream{simulator: simulator.New(simulator.Options{Check: strict.Check}), faults: faults}
+	u := &upstream{simulator: simulator.New(simulator.Options{Now: simulatortest.Time, Check: strict.Check}), faults: faults}
 	u.url = gatewaytest.ServeUpstream(t, u)
 	return u
 }

@@ -138,15 +138,18 @@ func (s *story) filled(text string) string {
 	})
 }
 
-// await waits until the ledger has so many calls.
-func (s *story) await(number string) {
-	calls, err := strconv.Atoi(number)
-	if err != nil {
+// await waits until the ledger has so many calls, and so many that were refused.
+func (s *story) await(numbers string) {
+	var calls, refused int
+	if _, err := fmt.Sscan(numbers, &calls, &refused); err != nil {
 		s.t.Fatal(err)
 	}
+	has := func(list, object string) int {
+		a := s.p.Call(s.t, http.MethodGet, "/admin/"+list+"?limit=100", "", "Authorization", "Bearer "+s.values["root"])
+		return strings.Count(a.Body, `"object":"`+object+`"`)
+	}
 	gatewaytest.Until(s.t, "the ledger has the calls", func() bool {
-		a := s.p.Call(s.t, http.MethodGet, "/admin/calls?limit=100", "", "Authorization", "Bearer "+s.values["root"])
-		return strings.Count(a.Body, `"object":"call"`) >= calls
+		return has("calls", "call") >= calls && has("refusals", "refusal") >= refused
 	})
 }
 
@@ -196,6 +199,7 @@ func (s *story) plain(text string) string {
 		{`("last_used_at":)\w+`, "${1}<used>"},
 		{`("(?:began|resets)_at":)\d+`, "${1}<time>"}, // of a window, which may begin or end now
 		{`(?i)(ratelimit\S*-(?:remaining|reset)\S*: ).*`, "${1}<left>"},
+		{`"refused":\{.*?\}`, `"refused":{}`}, // they are counted a moment later
 		{`"by_minute":\{.*?\}`, `"by_minute":{}`},
 		{`"providers":\{.*?\}`, `"providers":{}`}, // in any order
 		{`\{"name":"(?:DATABASE|REDIS)_URL".*?\}`, "{}"},

@@ -96,6 +96,7 @@ func TestWithoutPostgreSQLOnlyLocalGrantsAreSpentAndNoRowIsLost(t *testing.T) {
 				now.Store(during)
 				fault.begin(server)
 				time.Sleep(10 * time.Second)
+				gatewaytest.Until(t, "what was granted is spent", func() bool { return during.unavailable.Load() > 0 })
 				fault.finish(server)
 				now.Store(after)
 				served := u.Calls.Load()

@@ -12,6 +12,7 @@ import (
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/longtest"
 	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // killed starts a replica, has it make calls, and kills it while some of them run.
@@ -44,7 +45,7 @@ func killReplica(t *testing.T, u *gatewaytest.PricedUpstream, settings []string)
 		}
 	}
 	gatewaytest.Until(t, "the first rows", func() bool {
-		return gatewaytest.Sum(t, k.DB, "SELECT count(*) FROM calls") == k.finished
+		return gatewaytest.Sum(t, k.DB, "SELECT count(*) FROM ledger_calls") == k.finished
 	})
 	u.Delay.Store(int64(time.Minute))
 	ctx, leave := context.WithCancel(t.Context())
@@ -79,26 +80,28 @@ func (k *killed) check() {
 	t.Helper()
 	const most = maxLive * gatewaytest.OutputPrice
 	for query, want := range map[string]int64{
-		"SELECT count(*) FROM running_calls":                                                            0,
-		"SELECT count(*) FROM calls":                                                                    k.finished + k.live,
-		"SELECT count(DISTINCT request_id) FROM calls":                                                  k.finished + k.live,
-		"SELECT count(*) FROM calls WHERE outcome = 'ok' AND cost = 100 * 30 + 100 * 60":                k.finished,
-		fmt.Sprint("SELECT count(*) FROM calls WHERE outcome = 'lost' AND estimated AND cost > ", most): k.live,
-		"SELECT sum(calls) FROM usage_days":                                                             k.finished + k.live,
-		"SELECT sum(cost) - (SELECT sum(cost) FROM calls) FROM usage_days":                              0,
-		"SELECT sum(cost) - (SELECT sum(cost) FROM calls) FROM spend WHERE account = 'gateway'":         0,
-		"SELECT sum(cost) - (SELECT sum(cost) FROM calls) FROM spend WHERE account LIKE 'key:%'":        0,
+		"SELECT count(*) FROM running_calls":                                                                   0,
+		"SELECT count(*) FROM ledger_calls":                                                                    k.finished + k.live,
+		"SELECT count(DISTINCT request_id) FROM ledger_calls":                                                  k.finished + k.live,
+		"SELECT count(*) FROM ledger_calls WHERE outcome = 'ok' AND cost = 100 * 30 + 100 * 60":                k.finished,
+		fmt.Sprint("SELECT count(*) FROM ledger_calls WHERE outcome = 'lost' AND estimated AND cost > ", most): k.live,
+		"SELECT sum(cost) - (SELECT sum(cost) FROM ledger_calls) FROM spend WHERE account = 'gateway'":         0,
+		"SELECT sum(cost) - (SELECT sum(cost) FROM ledger_calls) FROM spend WHERE account LIKE 'key:%'":        0,
 	} {
 		if got := gatewaytest.Sum(t, k.DB, query); got != want {
 			t.Errorf("%s: %d, not %d", query, got, want)
 		}
+	}
+	cost := gatewaytest.Sum(t, k.DB, "SELECT sum(cost) FROM ledger_calls")
+	if sum := storetest.Usage(t, k.DB); sum.Calls != k.finished+k.live || sum.Cost != cost {
+		t.Errorf("the sums are %+v, and the rows cost %d", sum, cost)
 	}
 }
 
 func (k *killed) awaitRows() {
 	k.T.Helper()
 	gatewaytest.Until(k.T, "a row for each call", func() bool {
-		return gatewaytest.Sum(k.T, k.DB, "SELECT count(*) FROM calls") >= k.finished+k.live
+		return gatewaytest.Sum(k.T, k.DB, "SELECT count(*) FROM ledger_calls") >= k.finished+k.live
 	})
 }
 

@@ -177,7 +177,7 @@ func TestLeavingCallsEarlyDoesNotOverdrawABudget(t *testing.T) {
 				var rows, spent int64
 				gatewaytest.Until(t, "a row for each call", func() bool {
 					before := rows
-					rows = gatewaytest.Sum(t, db, "SELECT count(*) FROM calls WHERE key_id = $1", id)
+					rows = gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls WHERE key_id = $1", id)
 					// Of a client that has left on a busy machine before its call was let in there is no row.
 					return rows >= admitted.Load() || rows == before && u.live.Load() == 0 && time.Since(left) > 10*time.Second
 				})
@@ -185,7 +185,7 @@ func TestLeavingCallsEarlyDoesNotOverdrawABudget(t *testing.T) {
 				if charged := u.bill(mark); charged > budget || spent > budget || spent < charged || rows == 0 {
 					t.Errorf("%d calls: charged %d, booked %d of a budget of %d", rows, charged, spent, budget)
 				}
-				estimated := gatewaytest.Sum(t, db, "SELECT count(*) FROM calls WHERE key_id = $1 AND estimated", id)
+				estimated := gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls WHERE key_id = $1 AND estimated", id)
 				if attack.exactly && (spent != u.bill(mark) || estimated != 0) || !attack.exactly && estimated != rows {
 					t.Errorf("booked %d of %d that were charged; %d of %d calls are estimated", spent, u.bill(mark), estimated, rows)
 				}

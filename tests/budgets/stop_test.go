@@ -15,6 +15,7 @@ import (
 
 	"modelgateway/tests/gatewaytest"
 	"modelgateway/tests/servertest"
+	"modelgateway/tests/storetest"
 )
 
 // markedUpstream is an upstream whose calls end when ends is closed, never end, or
@@ -155,7 +156,7 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 		}
 		db := gatewaytest.OpenDatabase(t, settings)
 		rows, err := db.QueryContext(t.Context(),
-			"SELECT request_id, outcome, status, stream, input_tokens, output_tokens, estimated FROM calls")
+			"SELECT request_id, outcome, status, stream, input_tokens, output_tokens, estimated FROM ledger_calls")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,14 +200,16 @@ func TestShutdownDuring200CallsRecordsEachOfThem(t *testing.T) {
 			}
 		}
 		for query, want := range map[string]int64{
-			"SELECT count(*) FROM calls":                         calls + floods,
-			"SELECT sum(calls) FROM usage_days":                  calls + floods,
+			"SELECT count(*) FROM ledger_calls":                  calls + floods,
 			"SELECT count(*) FROM budget_holds WHERE amount > 0": 0,
 			"SELECT count(*) FROM replicas":                      0,
 		} {
 			if got := gatewaytest.Sum(t, db, query); got != want {
 				t.Errorf("%s: %d, not %d", query, got, want)
 			}
+		}
+		if sum := storetest.Usage(t, db); sum.Calls != calls+floods {
+			t.Errorf("the sums are %+v", sum)
 		}
 		if log := p.Log.String(); strings.Contains(log, "not in the ledger") || strings.Contains(log, "not given back") {
 			t.Errorf("the log: %s", log)
@@ -225,7 +228,7 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 	}
 	db := gatewaytest.OpenSQL(t, server.URL)
 	gatewaytest.Until(t, "the first rows",
-		func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") == 3 })
+		func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls") == 3 })
 	server.Freeze()
 	// Without a key: one is served without the database for a second only, which is short on a slow machine.
 	const calls = 5
@@ -251,7 +254,7 @@ func TestShutdownWithAFrozenDatabaseLogsHowManyRowsAreLost(t *testing.T) {
 		t.Errorf("the log: %s", log)
 	}
 	server.Thaw()
-	if n := gatewaytest.Sum(t, db, "SELECT count(*) FROM calls"); n != 3 && n != 3+calls { // the last COMMIT may have been sent
+	if n := gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls"); n != 3 && n != 3+calls { // the last COMMIT may have been sent
 		t.Errorf("%d rows", n)
 	}
 	t.Logf("it took %s", time.Since(began))

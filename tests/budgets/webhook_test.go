@@ -36,7 +36,7 @@ func TestAWebhookIsToldOnceThatABudgetIsNearlySpent(t *testing.T) {
 			gatewaytest.Until(t, "the key is counted, and nothing waits", func() bool {
 				text := metricsOf(t, p)
 				return strings.Contains(text, "modelgateway_budgets_nearly_spent{kind=\"key\"} 1\n") &&
-					gatewaytest.Sum(t, r.DB, "SELECT count(*) FROM budget_alerts WHERE due_at = 0") == 1
+					gatewaytest.Sum(t, r.DB, "SELECT count(*) FROM alerts WHERE due_at = 0") == 1
 			})
 			if err := p.Stop(); err != nil {
 				t.Fatal(err)
@@ -74,7 +74,7 @@ func TestAnAlertOfAKilledReplicaIsPostedByAnotherOne(t *testing.T) {
 		t.Errorf("alert %q is posted again as %q after %s", first, again, took)
 	}
 	gatewaytest.Until(t, "nothing waits", func() bool {
-		return gatewaytest.Sum(t, r.DB, "SELECT count(*) FROM budget_alerts WHERE due_at = 0") == 1
+		return gatewaytest.Sum(t, r.DB, "SELECT count(*) FROM alerts WHERE due_at = 0") == 1
 	})
 	if len(posted) > 0 {
 		t.Error("the alert is posted a third time")

@@ -152,13 +152,19 @@ func TestCommandsOfThePageOnKubernetesWork(t *testing.T) {
 	}
 	script := `validate() { "$KUBECONFORM" -strict -summary -schema-location "$SCHEMAS/{{.ResourceKind}}{{.KindSuffix}}.json" "$1"; }
 kubectl() { [ "$1 $2" = "apply -f" ] && validate "$3"; }
-helm() { [ "$1" = install ] && shift && "$HELM" template --kube-version ` + kubernetesVersion + ` "$@" >rendered.yaml && validate rendered.yaml; }
+helm() {
+	case $1 in
+	install) shift && "$HELM" template --kube-version ` + kubernetesVersion + ` "$@" >rendered.yaml && validate rendered.yaml ;;
+	template) "$HELM" "$@" >shown.yaml && validate shown.yaml ;;
+	*) return 1 ;;
+	esac
+}
 ` + strings.Join(code(t, "sh"), "")
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", script)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "HELM="+helm, "KUBECONFORM="+kubeconform, "SCHEMAS="+gatewaytest.File(t, "tests/deploy/testdata/schemas"))
 	out, err := cmd.CombinedOutput()
-	if n := strings.Count(string(out), "Invalid: 0, Errors: 0, Skipped: 0"); err != nil || n != 4 {
+	if n := strings.Count(string(out), "Invalid: 0, Errors: 0, Skipped: 0"); err != nil || n != 5 {
 		t.Errorf("%d %v\n%s", n, err, out)
 	}
 	if rendered, _ := os.ReadFile(filepath.Join(folder, "rendered.yaml")); !strings.Contains(string(rendered), "kind: Ingress\n") {

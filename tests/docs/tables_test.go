@@ -35,14 +35,19 @@ func runs() []run {
 			want: []string{`{"status":"ok"`},
 		},
 		{
+			page: "docs/providers.md", blocks: []string{"modelgateway check --live"},
+			want: []string{"gemini: the calls cost at most $0.00", "as expected", "0 of 26 lines differ"},
+		},
+		{
 			page: "docs/accounts.md", settings: []string{requireAuth, "REGISTRATION=invite"}, replace: map[string]string{"KEY_ID": oneOfAda},
 			blocks: []string{
 				"modelgateway admin create", "for name in ada", "KEY=$(modelgateway user create --email fay", "modelgateway user invite --email gil",
-				"modelgateway team create", "modelgateway key list", "modelgateway user disable", "modelgateway user reset-password",
+				"modelgateway team create", "modelgateway key list", "modelgateway user disable", "modelgateway user erase",
+				"modelgateway user reset-password",
 			},
 			want: []string{
 				"root@example.com", "bea@example.com", `"object":"chat.completion"`, "fay@example.com", "gil@example.com", "research",
-				"laptop", "mgw_", "bea@example.com is a manager", "reset",
+				"laptop", "mgw_", "bea@example.com is a manager", "is erased: only the id is left", "reset",
 			},
 		},
 		{
@@ -62,8 +67,31 @@ func runs() []run {
 			replace: map[string]string{"/backups/": "$PWD/", "modelgateway restore": "DATABASE_URL=sqlite:$PWD/new.db modelgateway restore"},
 		},
 		{
-			page: "docs/spend.md", blocks: []string{`curl -H "Authorization: Bearer $TOKEN"`}, settings: []string{requireAuth}, token: "user",
+			page: "docs/finance.md", blocks: []string{"modelgateway statement", `curl -s "http://localhost:8080/admin/statement`},
+			settings: []string{requireAuth}, token: "administrator", replace: map[string]string{"-o month.csv": ""},
+			want: []string{"TEAM", "$0.000000", "month,team,user,project,model"},
+		},
+		{
+			page: "docs/finance.md", blocks: []string{`curl -s "http://localhost:8080/v1/usage`}, settings: []string{requireAuth}, token: "user",
 			want: []string{`"series":`},
+		},
+		{
+			page: "docs/security.md", blocks: []string{"modelgateway check", "modelgateway audit", "modelgateway user disable"},
+			settings: []string{requireAuth}, token: "administrator",
+			replace: map[string]string{
+				"modelgateway check":        "modelgateway check; modelgateway user create --email ada@example.com --key laptop",
+				"modelgateway audit --from": "cat people.csv; modelgateway audit --from", "> today.jsonl": "",
+				"modelgateway key revoke KEY_ID": "modelgateway key revoke " + oneOfAda,
+			},
+			want: []string{"user.create", `"action":"user.create"`, "key.create", "disabled", "revoked"},
+		},
+		{
+			page: "docs/spend.md", blocks: []string{"modelgateway user create"}, settings: []string{requireAuth},
+			want: []string{"ada@example.com", "research", "COST"},
+		},
+		{
+			page: "docs/spend.md", blocks: []string{`curl -s "http://localhost:8080/v1/sessions`}, settings: []string{requireAuth}, token: "user",
+			want: []string{`"has_more":false,"next_after":null`},
 		},
 	}
 }
@@ -84,6 +112,7 @@ func elsewhere() map[string]string {
 		"README.md: export OPENAI_API_KEY=…":         "needs keys of vendors",
 		"README.md: cp .env.example .env":            docker,
 		"docs/quick-start.md: make demo":             demo,
+		"docs/quick-start.md: cp .env.example .env":  docker,
 		"docs/deploy.md: make build":                 "the same command as in make demo",
 		"docs/deploy.md: cp .env.example .env":       docker,
 		"docs/accounts.md: OPENAI_API_KEY=…":         "settings, not commands: TestSettingsOfThePageOnAccountsAreValid",
@@ -96,6 +125,7 @@ func elsewhere() map[string]string {
 		"docs/clients.md: from llama_index":          "TestSettingsOfOtherClientsReachTheGateway",
 		"docs/clients.md: export OPENAI_API_BASE":    "TestSettingsOfOtherClientsReachTheGateway",
 		"docs/kubernetes.md: kubectl":                "tests/deploy, TestCommandsOfThePageOnKubernetesWork",
+		"docs/kubernetes.md: helm template":          "tests/deploy, TestCommandsOfThePageOnKubernetesWork",
 		"docs/reverse-proxies.md: HOST=127.0.0.1":    "tests/deploy, TestSettingsOfThePageOnProxiesAreValid",
 		"docs/reverse-proxies.md: curl":              "tests/deploy, TestCommandsOfThePageOnProxiesWork",
 		"docs/upgrade.md: sha256sum --check":         release,

@@ -67,7 +67,7 @@ func TestADiscoveredModelGivesVectors(t *testing.T) {
 	})
 	p := gatewaytest.Start(t, "OPENAI_API_KEY=sk-o", "OPENAI_BASE_URL="+u.URL, "MODEL_DISCOVERY=true")
 	gatewaytest.Until(t, "the models are listed", func() bool {
-		return strings.Contains(p.Call(t, http.MethodGet, "/v1/models", "").Body, "text-embedding-7")
+		return strings.Contains(p.Call(t, http.MethodGet, "/v1/models?kind=embedding", "").Body, "text-embedding-7")
 	})
 	for _, model := range []string{small, "text-embedding-7"} {
 		if got := post(t, p, `{"model":"`+model+`","input":"a"}`); got.Body != vectors {

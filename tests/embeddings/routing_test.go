@@ -34,11 +34,15 @@ func TestOtherKeysAnswerAndOtherModelsDoNot(t *testing.T) {
 
 func TestTheListHasModelsForEmbeddingsWithTheirDimensions(t *testing.T) {
 	t.Parallel()
-	if p, _ := openai(t); strings.Contains(p.Call(t, http.MethodGet, "/v1/models", "").Body, "embedding") {
+	if p, _ := openai(t); strings.Contains(p.Call(t, http.MethodGet, "/v1/models?kind=all&all=true", "").Body, "embedding") {
 		t.Error("a model that its provider does not list is listed")
 	}
 	p, _ := openai(t, "MODELS_LISTED=all")
-	all := p.Call(t, http.MethodGet, "/v1/models", "")
+	all := p.Call(t, http.MethodGet, "/v1/models?kind=embedding", "")
+	if chat := p.Call(t, http.MethodGet, "/v1/models", "").Body; strings.Contains(chat, "embedding") || strings.Contains(all.Body, `"chat"`) ||
+		!strings.Contains(p.Call(t, http.MethodGet, "/v1/models?kind=all", "").Body, `"text-embedding-3-large"`) {
+		t.Errorf("%.300s", chat)
+	}
 	if !strings.Contains(all.Body, `"id":"text-embedding-3-large"`) ||
 		!strings.Contains(all.Body, `"dimensions":{"default":3072,"min":1,"max":3072}`) ||
 		!strings.Contains(all.Body, `"id":"text-embedding-3-small","object":"model","created":1705948997`) {

@@ -33,7 +33,7 @@ const (
 	// AdaAccount is the body of a registration.
 	AdaAccount = `{"email":"Ada@Example.com ","password":"correct horse battery","name":"Ada"}`
 	// HelloRequest is the body of a chat completion.
-	HelloRequest = `{"model":"gpt-4",` + HiMessages + `}`
+	HelloRequest = `{"model":"gpt-6-sol",` + HiMessages + `}`
 )
 
 // Field returns a text member of an answer, or "".

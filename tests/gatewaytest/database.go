@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"modelgateway/models"
 )
 
 // OpenDatabase opens the database of settings that begin with DATABASE_URL.
@@ -23,6 +25,7 @@ type ledgerRow struct {
 	Attempts, Status                            int
 	Prompt, Cached, Written, Output, Reasoning  int64
 	Cost, began, FirstToken, Duration, Overhead int64
+	UpstreamID                                  string
 }
 
 // AwaitLedgerRow waits for the row of a request, and fails if there are two.
@@ -35,7 +38,7 @@ func AwaitLedgerRow(t *testing.T, file, requestID string) (r ledgerRow) {
 	defer func() { _ = db.Close() }()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var n int
-		if err := db.QueryRow("SELECT COUNT(*) FROM calls WHERE request_id = ?", requestID).Scan(&n); err != nil {
+		if err := db.QueryRow("SELECT COUNT(*) FROM ledger_calls WHERE request_id = ?", requestID).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if n > 1 {
@@ -48,15 +51,23 @@ func AwaitLedgerRow(t *testing.T, file, requestID string) (r ledgerRow) {
 			t.Fatalf("%s: no row", requestID)
 		}
 	}
-	err = db.QueryRow(`SELECT model, served, provider, outcome, key_id, stream, estimated, priced, attempts, status,
-		input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost, began_at, first_token_us, duration_us, overhead_us
-		FROM calls WHERE request_id = ?`, requestID).
-		Scan(&r.Model, &r.Served, &r.provider, &r.Outcome, &r.KeyID, &r.Stream, &r.Estimated, &r.Priced, &r.Attempts, &r.Status,
-			&r.Prompt, &r.Cached, &r.Written, &r.Output, &r.Reasoning, &r.Cost, &r.began, &r.FirstToken, &r.Duration, &r.Overhead)
+	store, err := models.Open("sqlite:" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	defer func() { _ = store.Close() }()
+	found, err := store.Calls(t.Context(), models.CallFilter{RequestID: requestID}, models.Page{Limit: 1})
+	if err != nil || len(found.Rows) != 1 {
+		t.Fatalf("%s: %+v, %v", requestID, found, err)
+	}
+	c := &found.Rows[0]
+	return ledgerRow{
+		Model: c.Model, Served: c.Served, provider: c.Provider, Outcome: c.Outcome, KeyID: c.KeyID,
+		Stream: c.Stream, Estimated: c.Estimated, Priced: c.Priced, Attempts: c.Attempts, Status: c.Status,
+		Prompt: c.InputTokens, Cached: c.CachedTokens, Written: c.CacheWriteTokens, Output: c.OutputTokens, Reasoning: c.ReasoningTokens,
+		Cost: c.Cost, began: c.BeganAt, FirstToken: c.FirstTokenUS, Duration: c.DurationUS, Overhead: c.OverheadUS,
+		UpstreamID: c.UpstreamRequestID,
+	}
 }
 
 // OpenSQL opens the database at this address.

@@ -40,7 +40,7 @@ const listensWithin = 3 * time.Second
 // awaitDatabase waits until the gateway has migrated its database, or has said that it
 // can't.
 func (p *Program) awaitDatabase(t testing.TB) {
-	for end := time.Now().Add(Patience / 6); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(Patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+"/readyz", http.NoBody)
 		if err != nil {
 			t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"modelgateway/providers/simulator"
+	"modelgateway/providers/simulator/simulatortest"
 	"modelgateway/providers/simulator/strict"
 )
 
@@ -59,7 +59,7 @@ const byChat = `rules: {openai: [{match: [gpt-5.2*], api: chat, sampling: both, 
 // by chat completions.
 func StartRecorded(t testing.TB, settings ...string) (*Program, *Recorder) {
 	t.Helper()
-	r := &Recorder{simulated: simulator.New(simulator.Options{Now: time.Now, Check: strict.Check})}
+	r := &Recorder{simulated: simulator.New(simulator.Options{Now: simulatortest.Time, Check: strict.Check})}
 	url := ServeUpstream(t, r)
 	models := filepath.Join(t.TempDir(), "models.yaml")
 	if err := os.WriteFile(models, []byte(byChat), 0o600); err != nil {

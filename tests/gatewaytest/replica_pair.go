@@ -93,7 +93,7 @@ func (p *ReplicaPair) AwaitSharedLimit(key string) {
 func (p *ReplicaPair) AwaitTotals() {
 	p.T.Helper()
 	Until(p.T, "the ledger balances", func() bool {
-		return Sum(p.T, p.DB, "SELECT count(*) FROM calls") == p.Upstream.Calls.Load() &&
+		return Sum(p.T, p.DB, "SELECT count(*) FROM ledger_calls") == p.Upstream.Calls.Load() &&
 			Sum(p.T, p.DB, "SELECT sum(cost) FROM spend WHERE account = 'gateway'") == p.Upstream.Charged.Load()
 	})
 }

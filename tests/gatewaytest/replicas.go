@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"modelgateway/tests/longtest"
+	"modelgateway/tests/storetest"
 )
 
 // Replicas are gateways on one database and one upstream.
@@ -41,7 +41,7 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	exact := rand.IntN(2) == 0
 	var all sync.WaitGroup
 	var fine atomic.Int64
-	gate, late := make(chan struct{}), longtest.Lateness(r.T)
+	gate := make(chan struct{})
 	for i := range calls {
 		in, out := 1+rand.Int64N(299), rand.Int64N(most+1) // a prompt has at least one token
 		if exact {
@@ -50,7 +50,7 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 		body := PricedRequest(in, out, most, fmt.Sprint(name, "-", i), i%3 == 0)
 		all.Go(func() {
 			<-gate
-			if r.send(i, body, keys[i%len(keys)], late).Served(r.T) {
+			if r.send(i, body, keys[i%len(keys)]).Served(r.T) {
 				fine.Add(1)
 			}
 		})
@@ -60,12 +60,12 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	return fine.Load()
 }
 
-// send makes a call on a replica. A replica that had no processor for longer than a second may
-// answer that it is unavailable for the moment: then the call is repeated, as the answer says.
-func (r *Replicas) send(replica int, body, key string, late func() time.Duration) (o Outcome) {
+// send makes a call on a replica. A replica or a database without a processor for longer than a second may
+// be unavailable for the moment: then the call is repeated, as the answer says.
+func (r *Replicas) send(replica int, body, key string) (o Outcome) {
 	for end := time.Now().Add(Patience); ; time.Sleep(100 * time.Millisecond) {
 		o = Send(r.T.Context(), r.Client, r.Programs[replica%len(r.Programs)].URL, body, key)
-		if o.Status != http.StatusServiceUnavailable || late() < time.Second || time.Now().After(end) {
+		if o.Status != http.StatusServiceUnavailable || o.Header.Get("Retry-After") == "" || time.Now().After(end) {
 			return o
 		}
 	}
@@ -76,11 +76,11 @@ func (r *Replicas) send(replica int, body, key string, late func() time.Duration
 func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int64) {
 	r.T.Helper()
 	const most = 2000
-	last, late := time.Now(), longtest.Lateness(r.T)
+	last := time.Now()
 	for i := 0; ; i++ {
 		body := PricedRequest(300, most, most, fmt.Sprint(name, "-rest-", i), false)
 		bound := int64(InputPrice*(len(body)+256+16) + OutputPrice*most)
-		if r.send(i, body, key, late).Served(r.T) {
+		if r.send(i, body, key).Served(r.T) {
 			last = time.Now()
 			continue
 		}
@@ -109,19 +109,20 @@ func (r *Replicas) AwaitBalance() {
 	t := r.T
 	t.Helper()
 	Until(t, "a row for each call", func() bool {
-		return Sum(t, r.DB, "SELECT count(*) FROM calls") == r.Upstream.Calls.Load()
+		return Sum(t, r.DB, "SELECT count(*) FROM ledger_calls") == r.Upstream.Calls.Load()
 	})
 	for query, want := range map[string]int64{
-		"SELECT count(*) FROM calls":                            r.Upstream.Calls.Load(),
-		"SELECT count(DISTINCT request_id) FROM calls":          r.Upstream.Calls.Load(),
-		"SELECT sum(cost) FROM calls":                           r.Upstream.Charged.Load(),
-		"SELECT sum(cost) FROM usage_days":                      r.Upstream.Charged.Load(),
-		"SELECT sum(calls) FROM usage_days":                     r.Upstream.Calls.Load(),
+		"SELECT count(*) FROM ledger_calls":                     r.Upstream.Calls.Load(),
+		"SELECT count(DISTINCT request_id) FROM ledger_calls":   r.Upstream.Calls.Load(),
+		"SELECT sum(cost) FROM ledger_calls":                    r.Upstream.Charged.Load(),
 		"SELECT sum(cost) FROM spend WHERE account = 'gateway'": r.Upstream.Charged.Load(),
-		"SELECT count(*) FROM calls WHERE estimated":            0,
+		"SELECT count(*) FROM ledger_calls WHERE estimated":     0,
 	} {
 		if got := Sum(t, r.DB, query); got != want {
 			t.Errorf("%s: %d, not %d", query, got, want)
 		}
+	}
+	if sum := storetest.Usage(t, r.DB); sum.Calls != r.Upstream.Calls.Load() || sum.Cost != r.Upstream.Charged.Load() {
+		t.Errorf("the sums are %+v", sum)
 	}
 }

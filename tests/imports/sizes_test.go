@@ -12,9 +12,10 @@ import (
 type size struct{ files, lines int }
 
 // larger are the packages that may be larger than the others. Those of the dialects and
-// providers are to become smaller: their numbers may only go down.
+// providers are to become smaller: their numbers may only go down. models has the tables of
+// the former release beside the ledger until the next release; then it has 45 files and 5,000 lines.
 var larger = map[string]size{
-	"models":              {45, 5000},
+	"models":              {52, 6350},
 	"dialects/responses":  {30, 4050},
 	"providers/anthropic": {30, 3650},
 }

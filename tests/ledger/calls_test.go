@@ -66,7 +66,7 @@ func TestCallsAreReadByTheirOwnersManagersAndAdministratorsOnly(t *testing.T) {
 		ofTeam := gatewaytest.Field(t, p.Call(t, "POST", "/auth/teams/"+team+"/keys", `{"name":"service"}`, bob...), "key")
 
 		say := func(id, credential string) {
-			a := p.Chat(t, `{"model":"gpt-4",`+gatewaytest.HiMessages+`}`, "Authorization", "Bearer "+credential, "X-Request-Id", id)
+			a := p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+credential, "X-Request-Id", id)
 			if a.Status != 200 {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
@@ -131,7 +131,7 @@ func TestOnlyFailedCallsAreKeptWithErrors(t *testing.T) {
 		"ENCRYPTION_KEY=8c1f5e0a94b7d3620f8e47ac1b95d0ee37f2a861c04d9b7e5518ea72f6390bcd", "HEDGE_AFTER_MS=0")
 	root := p.Administrator(t)
 	for i, end := range []string{"whole", "failed"} {
-		p.Chat(t, clients()[0].body("gpt-4", user+"END-"+end+"-1", false), append([]string{"X-Request-Id", fmt.Sprint("r", i)}, root...)...)
+		p.Chat(t, clients()[0].body("gpt-6-sol", user+"END-"+end+"-1", false), append([]string{"X-Request-Id", fmt.Sprint("r", i)}, root...)...)
 	}
 	awaitCalls(t, p, "r1 r0", root)
 	var all callList

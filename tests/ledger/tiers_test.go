@@ -124,8 +124,8 @@ func TestATierWithoutAPriceIsRefusedUnderABudgetAndCountedWithoutOne(t *testing.
 	const counted = `modelgateway_usual_price_calls_total{model="gpt-4.1-nano-2025-04-14",provider="openai"} 1`
 	gatewaytest.Until(t, counted, func() bool { return strings.Contains(p.Get(t, "/metrics").Body, counted) })
 	list := p.Get(t, "/v1/models/gpt-5.4").Body
-	if !strings.Contains(list, `"multipliers":{"tier.priority":2,"tier.flex":0.5,"tier.batch":0.5},"fees":{"web_search_request":0.01,`+
-		`"file_search_request":0.0025}`) {
+	if !strings.Contains(list, `"multipliers":{"tier.priority":2,"tier.flex":0.5,"tier.batch":0.5},"fees":{"file_search_request":0.0025,`+
+		`"web_search_request":0.01}`) {
 		t.Errorf("%s", list)
 	}
 }

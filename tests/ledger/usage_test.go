@@ -9,6 +9,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/storetest"
 )
 
 // usageList is an answer of the usage endpoints.
@@ -63,7 +64,7 @@ func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
 		} {
 			at := now.AddDate(0, 0, -of.days)
 			calls = append(calls, models.Call{
-				ID: models.CallID(
+				ID: storetest.CallID(
 					at, string(rune('a'+i)),
 				), UserID: of.user, KeyID: of.key, Model: of.model, Provider: "openai", Outcome: of.outcome,
 				Priced: true, InputTokens: 10, OutputTokens: 3, Cost: 1230, BeganAt: at.UnixMicro(),
@@ -92,6 +93,10 @@ func TestUsageShowsOnlyTheCallersOwnCalls(t *testing.T) {
 				own.GroupBy[0] != "model" {
 				t.Errorf("%+v", own)
 			}
+		}
+		byModel := usage(t, p, "?group_by=model", token...) // calls without a key are of none
+		if len(byModel.Data) != 2 || byModel.Data[0]["keys"] != 2.0 || byModel.Data[1]["keys"] != 1.0 {
+			t.Errorf("keys by model: %+v", byModel.Data)
 		}
 		keys := usage(t, p, "?group_by=key&to="+today+"&from="+models.DayOf(now.AddDate(0, 0, -30)), token...)
 		if keys.Total.Calls != 5 || len(keys.Data) != 3 || keys.Data[0]["key_id"] != nil || keys.Data[0]["calls"] != 2.0 ||
@@ -185,9 +190,9 @@ func TestUsageWithoutItsDatabaseIsServiceUnavailable(t *testing.T) {
 		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Status != 200 || !strings.Contains(a.Body, `"data":[]`) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		hideTable(t, settings[0], "usage_days")
+		hideTable(t, settings[0], "ledger_sums")
 		if a := p.Call(t, "GET", "/v1/usage", "", token...); a.Status != 503 || a.APIError(t).Code != "service_unavailable" ||
-			strings.Contains(a.Body, "usage_days") {
+			strings.Contains(a.Body, "ledger_sums") {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 	})

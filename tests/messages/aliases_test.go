@@ -11,11 +11,11 @@ import (
 // answer says which model that is.
 func TestAnAliasIsServedToAKeyOfEitherName(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "MODEL_ALIASES=claude-opus-*=gemini-2.5-flash;fast="+haiku)
+	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "MODEL_ALIASES=claude-opus-*=gemini-3.8-flash;fast="+haiku)
 	token := p.Login(t)
-	_, both := p.CreateLimitedKey(t, token, `"models":["gemini-2.5-flash","fast"]`)
+	_, both := p.CreateLimitedKey(t, token, `"models":["gemini-3.8-flash","fast"]`)
 	_, none := p.CreateLimitedKey(t, token, `"models":["gpt-4"]`)
-	for alias, model := range map[string]string{"claude-opus-5-5": "gemini-2.5-flash", "claude-opus-5-5[1m]": "gemini-2.5-flash", "fast": haiku} {
+	for alias, model := range map[string]string{"claude-opus-5-5": "gemini-3.8-flash", "claude-opus-5-5[1m]": "gemini-3.8-flash", "fast": haiku} {
 		for at, request := range map[string]string{path: body(alias, ""), countPath: asked(alias)} {
 			a := p.Call(t, "POST", at, request, "X-Api-Key", both)
 			if a.Status != 200 || a.Header.Get("X-Gateway-Model-Alias") != model || at == path && !strings.Contains(a.Body, `"model":"`+model+`"`) {
@@ -34,7 +34,7 @@ func TestPagesCanReadTheHeadersOfTheMessagesAPI(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "RATE_LIMIT_RPM=100", "CORS_ALLOWED_ORIGINS=https://a.example", "MODEL_ALIASES=fast="+haiku)
 	for _, a := range []gatewaytest.Answer{
-		p.Call(t, "POST", path, body("fast", ""), "Origin", "https://a.example"), p.Call(t, "POST", countPath, asked("gpt-4"), "Origin", "https://a.example"),
+		p.Call(t, "POST", path, body("fast", ""), "Origin", "https://a.example"), p.Call(t, "POST", countPath, asked("gpt-6-sol"), "Origin", "https://a.example"),
 		p.Call(t, "POST", path, "{}", "Origin", "https://a.example"),
 	} {
 		exposed := strings.ToLower(a.Header.Get("Access-Control-Expose-Headers")) + ", "

@@ -83,7 +83,7 @@ func TestManyCountsAtOnceTakeNothingFromCalls(t *testing.T) {
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if n := gatewaytest.Sum(t, gatewaytest.OpenSQL(t, "sqlite:"+file), "SELECT COUNT(*) FROM calls"); n != 0 {
+	if n := gatewaytest.Sum(t, gatewaytest.OpenSQL(t, "sqlite:"+file), "SELECT COUNT(*) FROM ledger_calls"); n != 0 {
 		t.Errorf("%d counts are in the ledger", n)
 	}
 }

@@ -83,7 +83,7 @@ func TestMetricsAreClosedWithoutATokenWhereCredentialsAreRequired(t *testing.T) 
 func TestMetricsFollowThePrometheusFormat(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true")
-	p.Chat(t, `{"model":"gemini-2.5-flash","stream":true,"messages":[{"role":"user","content":"hello"}]}`)
+	p.Chat(t, `{"model":"gemini-3.8-flash","stream":true,"messages":[{"role":"user","content":"hello"}]}`)
 	a := p.Get(t, "/metrics")
 	if a.Status != 200 || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") {
 		t.Fatalf("%d %v", a.Status, a.Header)

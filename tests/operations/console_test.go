@@ -26,8 +26,8 @@ func TestPagesOfTheConsoleAreOneDocumentForBrowsersOnly(t *testing.T) {
 			if (method == "HEAD") != (a.Body == "") {
 				t.Errorf("%s %s: %q", method, path, a.Body)
 			}
-			const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-				"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+			const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+				"connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 			if h.Get("Content-Security-Policy") != policy ||
 				h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
 				h.Get("Cross-Origin-Opener-Policy") != "same-origin" || h.Get("Cross-Origin-Resource-Policy") != "same-origin" ||
@@ -111,6 +111,20 @@ func TestFilesOfTheConsoleComeCompressedFromTheBinary(t *testing.T) {
 		if a := p.Call(t, "GET", path, "", "If-None-Match", "W/"+plain.Header.Get("ETag")); a.Status != 304 || a.Body != "" {
 			t.Errorf("%s again: %d", path, a.Status)
 		}
+	}
+}
+
+func TestTheTypefaceOfTheConsoleComesAsItIsWithItsLicense(t *testing.T) {
+	t.Parallel()
+	p := gatewaytest.Start(t)
+	p.Client = gatewaytest.ParallelClient(t) // it validates no paths: the OpenAPI document describes /console/{file}, without subfolders
+	font := p.Call(t, "GET", "/console/fonts/inter-latin.woff2", "", "Accept-Encoding", "gzip")
+	if h := font.Header; font.Status != 200 || h.Get("Content-Type") != "font/woff2" || h.Get("Content-Encoding") != "" ||
+		h.Get("Cache-Control") != "no-cache" || h.Get("ETag") == "" || !strings.HasPrefix(font.Body, "wOF2") {
+		t.Errorf("%d %v", font.Status, font.Header)
+	}
+	if a := p.Call(t, "GET", "/console/fonts/inter-OFL.txt", ""); !strings.Contains(a.Body, "SIL OPEN FONT LICENSE") {
+		t.Errorf("%d %.100s", a.Status, a.Body)
 	}
 }
 

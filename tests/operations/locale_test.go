@@ -90,7 +90,7 @@ func accountLifecycle(t *testing.T, p *gatewaytest.Process) []string {
 	say("POST", "/v1/chat/completions", gatewaytest.HelloRequest, "X-API-Key", key)
 	say("POST", "/v1/chat/completions", strings.Replace(gatewaytest.HelloRequest, "{", `{"stream":true,"temperature":0.5,`, 1), "X-API-Key", key)
 	say("POST", "/v1/chat/completions", `{"model":"GPT-4",`+gatewaytest.HiMessages+`}`, "X-API-Key", key)
-	say("POST", "/v1/chat/completions", `{"model":"gpt-4","temperature":0,5,`+gatewaytest.HiMessages+`}`, "X-API-Key", key)
+	say("POST", "/v1/chat/completions", `{"model":"gpt-6-sol","temperature":0,5,`+gatewaytest.HiMessages+`}`, "X-API-Key", key)
 	say("GET", "/v1/models", "", "X-API-Key", key)
 	gatewaytest.Until(t, "both calls are in the ledger", func() bool {
 		return strings.Contains(p.Call(t, "GET", "/v1/usage", "", token...).Body, `"calls":2,`)

@@ -140,10 +140,10 @@ func TestTheSimulatorPlaysOwnProviders(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "GROQ_API_KEY=gsk-one", "MODELS_FILE="+write(t, "models.yaml", `
 providers:
-  - {name: azure-eu, preset: azure, base_url: 'https://azure.invalid/openai/v1', keys: {env: AZURE_EU_KEY}, models: [gpt-4o]}
+  - {name: azure-eu, preset: azure, base_url: 'https://azure.invalid/openai/v1', keys: {env: AZURE_EU_KEY}, models: [gpt-5.5]}
   - {name: claude, type: anthropic, base_url: 'https://claude.invalid', keys: {file: /nowhere}}
 `))
-	for model, provider := range map[string]string{"gpt-4o": "azure-eu", "claude/claude-haiku-4-5": "claude", "groq/gpt-4": "groq"} {
+	for model, provider := range map[string]string{"gpt-5.5": "azure-eu", "claude/claude-haiku-4-5": "claude", "groq/gpt-6-sol": "groq"} {
 		if a := p.Chat(t, ask(model, "")); a.Status != 200 || a.Header.Get("X-Gateway-Provider") != provider {
 			t.Errorf("%s: %d %v %s", model, a.Status, a.Header, a.Body)
 		}

@@ -41,7 +41,7 @@ func TestOneKeyIsEnoughForEveryModelThatItsProviderSells(t *testing.T) {
 			}
 			db := gatewaytest.OpenSQL(t, "sqlite:"+file)
 			gatewaytest.Until(t, "every call has a cost in the ledger", func() bool {
-				return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls WHERE status = 200 AND cost > 0 AND priced") == int64(called)
+				return gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls WHERE status = 200 AND cost > 0 AND priced") == int64(called)
 			})
 			if a := p.Call(t, "GET", "/v1/usage", "", "Authorization", "Bearer "+key); a.Status != 200 || !strings.Contains(a.Body, `"cost_usd"`) {
 				t.Errorf("%d %s", a.Status, a.Body)

@@ -70,6 +70,7 @@ func TestAWebSocketIsRefused(t *testing.T) {
 // What is configured for calls applies to this API as well.
 func TestLimitsAndNamesApplyToResponses(t *testing.T) {
 	t.Parallel()
+	const flash = "gemini-3.8-flash"
 	p := gatewaytest.Start(t, "SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "CORS_ALLOWED_ORIGINS=https://a.example",
 		"MODEL_ALIASES=gpt-6*="+haiku+";fast="+flash)
 	token := p.Login(t)

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"modelgateway/api"
+	"modelgateway/catalog"
 	"modelgateway/dialects/chat"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/providers"
 	"modelgateway/services/inference"
 	"modelgateway/services/tokens"
+	"modelgateway/tests/storetest"
 )
 
 // kind is how a call goes.
@@ -170,12 +172,14 @@ func (c *call) arrive() (inference.Input, bool) {
 		c.paying, c.views = append(c.paying, r.accounts[len(r.accounts)-1]), append(c.views, p.gateway)
 	}
 	input, output := tokens.Max(request, r.lab.model, tokens.Bounds{Output: c.output})
-	c.most = r.lab.model.Price.MaxCost(input, output)
+	c.most = r.lab.model.Price.MaxCost(catalog.Amounts{catalog.InputTokens: input, catalog.OutputTokens: output})
 	if c.kind == costsTheMost {
 		c.usage = llm.Usage{Input: input, Output: output}
 	}
 	r.counts.calls++
-	return inference.Input{Request: request, Caller: caller, RequestID: c.id, Began: began}, true
+	return inference.Input{
+		Request: request, Caller: caller, ID: storetest.CallID(began, c.id), RequestID: c.id, Began: began,
+	}, true
 }
 
 // read waits for the answer and reads it to its end.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/storetest"
 )
 
 // callAlways makes calls until the returned function is called, which returns after
@@ -47,7 +48,7 @@ func TestARestoredGatewayHasWhatTheFormerOneHad(t *testing.T) {
 		p := gatewaytest.Start(t, keeping(settings)...)
 		c := populate(t, p)
 		db := gatewaytest.OpenDatabase(t, settings)
-		const count = "SELECT count(*) FROM calls"
+		const count = "SELECT count(*) FROM ledger_calls"
 		stop := callAlways(t, p, c.teams)
 		defer stop()
 		gatewaytest.Until(t, "the ledger has calls", func() bool { return gatewaytest.Sum(t, db, count) > 50 })
@@ -67,11 +68,10 @@ func TestARestoredGatewayHasWhatTheFormerOneHad(t *testing.T) {
 			if calls := gatewaytest.Sum(t, copied, count); calls < before || calls > after {
 				t.Errorf("%d calls; there were %d before and %d after the backup", calls, before, after)
 			}
-			cost := gatewaytest.Sum(t, copied, "SELECT sum(cost) FROM calls")
-			for _, query := range []string{"SELECT sum(cost) FROM spend WHERE account = 'gateway'", "SELECT sum(cost) FROM usage_days"} {
-				if sum := gatewaytest.Sum(t, copied, query); sum != cost || cost == 0 {
-					t.Errorf("%s: %d, and the calls cost %d", query, sum, cost)
-				}
+			cost := gatewaytest.Sum(t, copied, "SELECT sum(cost) FROM ledger_calls")
+			spent := gatewaytest.Sum(t, copied, "SELECT sum(cost) FROM spend WHERE account = 'gateway'")
+			if sum := storetest.Usage(t, copied); sum.Cost != cost || spent != cost || cost == 0 {
+				t.Errorf("the calls cost %d, %d is spent, and the sums are %+v", cost, spent, sum)
 			}
 			c.check(t, gatewaytest.Start(t, keeping(to)...))
 		})
@@ -90,7 +90,7 @@ func TestARestoredGatewayHasWhatTheFormerOneHad(t *testing.T) {
 					t.Errorf("%s: %d rows, and the former database has %d, or they differ", name, len(got[name]), len(rows))
 				}
 			}
-			for _, name := range []string{"users", "api_keys", "teams", "calls", "spend", "kept_responses", "call_contents", "secrets"} {
+			for _, name := range []string{"users", "api_keys", "teams", "ledger", "spend", "kept_responses", "call_contents", "secrets"} {
 				if len(want[name]) == 0 {
 					t.Errorf("%s has no rows to compare", name)
 				}

@@ -42,7 +42,7 @@ func byRecipe(t *testing.T, settings []string) copied {
 	programs := servertest.PostgresPrograms(t)
 	run := func(t *testing.T, has string, environ ...string) {
 		t.Helper()
-		for part := range strings.SplitSeq(string(text), "```sh\n") {
+		for _, part := range strings.Split(string(text), "```sh\n")[1:] {
 			if commands, _, _ := strings.Cut(part, "```"); strings.Contains(commands, has) {
 				cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
 				cmd.Env = append([]string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, environ...)

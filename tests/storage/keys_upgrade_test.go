@@ -24,7 +24,7 @@ func downgrade(t *testing.T, address string) {
 		gatewaytest.Execute(t, db, drop)
 		gatewaytest.Execute(t, db, "ALTER TABLE "+table+" DROP COLUMN budget_reserve")
 	}
-	gatewaytest.Execute(t, db, "DELETE FROM schema_migrations WHERE version > 21")
+	gatewaytest.Execute(t, db, "DELETE FROM schema_migrations WHERE version BETWEEN 22 AND 24")
 }
 
 // accountsOfBefore makes users whose addresses are verified and not, an administrator among the latter, and

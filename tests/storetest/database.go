@@ -5,11 +5,16 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
 
 	"modelgateway/models"
 	"modelgateway/tests/servertest"
@@ -103,6 +108,9 @@ func (d *Database) Open(t testing.TB) *models.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return store
 }
 
@@ -155,4 +163,56 @@ func Until(t testing.TB, what string, condition func() bool) {
 			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
+}
+
+var callIDs struct {
+	sync.Mutex
+	numbers map[string]int64
+}
+
+// CallID is the id of a call that begins at a time. Calls with the same suffix have the same at that time.
+func CallID(at time.Time, suffix string) string {
+	callIDs.Lock()
+	defer callIDs.Unlock()
+	if callIDs.numbers == nil {
+		callIDs.numbers = map[string]int64{}
+	}
+	n, known := callIDs.numbers[suffix]
+	if !known {
+		n = int64(len(callIDs.numbers))
+		callIDs.numbers[suffix] = n
+	}
+	const epoch, bits = 1_704_067_200_000, 22
+	return fmt.Sprintf("call_%019d", (at.UnixMilli()-epoch)<<bits|n)
+}
+
+// Usage is what all calls come to in the sums of a database.
+func Usage(t testing.TB, db *sql.DB) models.Sum {
+	t.Helper()
+	var dialector gorm.Dialector = sqlite.Dialector{Conn: db}
+	if fmt.Sprintf("%T", db.Driver()) == "*stdlib.Driver" {
+		dialector = postgres.New(postgres.Config{Conn: db})
+	}
+	store, err := models.NewStore(dialector, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Total(t, store)
+}
+
+// Total is what all calls come to in the sums of a store.
+func Total(t testing.TB, store *models.Store) (total models.Sum) {
+	t.Helper()
+	_, err := store.UsageTimes(t.Context(), &models.UsageQuery{}, models.UsageRange{
+		From: time.Now().AddDate(-2, 0, 0).Unix(), To: time.Now().AddDate(0, 0, 1).Unix(),
+		Whole: func(int64, int64) bool { return true },
+		Add: func(of models.UsageTime) error {
+			total.Add(&of.Tally.Sum)
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return total
 }

@@ -137,8 +137,7 @@ func TestSilentStreamsAreKeptAliveWithComments(t *testing.T) {
 func TestLiveStreamsFinishDuringShutdown(t *testing.T) {
 	t.Parallel()
 	p := gatewaytest.Start(t, "SIMULATOR=true", "SHUTDOWN_GRACE_SECONDS=20")
-	f := gatewaytest.Providers()[0]
-	body := strings.Replace(f.Request(gatewaytest.Streaming), `"hi"`, gatewaytest.Quote(strings.Repeat("a long story ", 10)), 1)
+	body := strings.Replace(gatewaytest.HelloRequest, `"hi"}]`, gatewaytest.Quote(strings.Repeat("a long story ", 10))+"}]"+gatewaytest.Streaming, 1)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

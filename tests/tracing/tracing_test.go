@@ -180,7 +180,9 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 					"}",
 				) + "}"
 				body = strings.Replace(body, `"content":"`, `"content":"`+canary+` `, 1)
-				a := p.Chat(t, body, append([]string{"X-Api-Key", "sk-" + canary}, remoteContext...)...)
+				a := p.Chat(t, body, append([]string{
+					"X-Api-Key", "sk-" + canary, "X-Session-Id", "ses_1", "X-Gateway-Project", "web",
+				}, remoteContext...)...)
 				if a.Status != 200 || gatewaytest.TextOf(a.Body) != canary || !strings.Contains(body, `"content":"`+canary) {
 					t.Fatalf("%d %s", a.Status, a.Body)
 				}
@@ -199,6 +201,7 @@ func TestTraceHasSpansForTheRequestTheChatAndEachAttempt(t *testing.T) {
 				want := map[string]any{
 					"gen_ai.operation.name": "chat", "gen_ai.provider.name": system, "gen_ai.request.model": f.Model, "gen_ai.request.stream": members != "",
 					"gen_ai.request.max_tokens": 7, "gen_ai.request.temperature": 0.5, "gen_ai.request.top_p": 0.25, "gen_ai.request.seed": nil,
+					"gen_ai.conversation.id": "ses_1", "modelgateway.project": "web",
 					"gen_ai.response.id": idOf(a.Body), "gen_ai.response.finish_reasons": "stop;",
 					"gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 4,
 					"modelgateway.request_id": "my-request", "modelgateway.attempts": 2, "modelgateway.fallback": nil, "error.type": nil,

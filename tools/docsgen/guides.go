@@ -28,8 +28,8 @@ func guideGroups() []guideGroup {
 			{"console", "Web console"}, {"features", "Features"},
 		}},
 		{"People and money", []guide{
-			{"accounts", "Accounts, teams and budgets"}, {"authentication", "Authentication"},
-			{"spend", "Rate limits, budgets and the ledger"},
+			{"accounts", "Accounts, teams and budgets"}, {"finance", "Who spent what on what"}, {"security", "Sign-on, audit and secrets"},
+			{"authentication", "Authentication"}, {"spend", "Budgets, limits, prices and the ledger"},
 		}},
 		{"Operation", []guide{
 			{"deploy", "Deploy"}, {"production-checklist", "Production checklist"}, {"configuration", "Configuration"},

@@ -15,7 +15,8 @@ func calls(ctx context.Context, s *system, to *rig.Section) error {
 		return err
 	}
 	costs := to.Table("", "replicas", "calls/s", "gateway µs/call", "PostgreSQL µs/call", "Redis µs/call", "p50 ms", "p99 ms",
-		"processors idle", "other processes")
+		"processors idle")
+	others := 0.0
 	for _, replicas := range s.options.replicas {
 		if err := s.run(ctx, replicas); err != nil {
 			return err
@@ -26,10 +27,12 @@ func calls(ctx context.Context, s *system, to *rig.Section) error {
 				return fmt.Errorf("%d replicas, %d calls a second: %w", replicas, rate, err)
 			}
 			costs.Row(replicas, f.Rate(), f.perCall(f.used.gateway), f.perCall(f.used.postgres), f.perCall(f.used.redis),
-				f.Quantile(0.5), f.Quantile(0.99), percent(f.share(f.used.idle)), percent(f.share(f.used.others())))
+				f.Quantile(0.5), f.Quantile(0.99), percent(f.share(f.used.idle)))
+			others = max(others, f.share(f.used.others()))
 		}
 	}
-	to.Say("The last row of each number of replicas is of %d calls at once, as many as can be.", callers)
+	to.Say("The last row of each number of replicas is of %d calls at once, as many as can be. Other processes took %s at most.", callers,
+		percent(others))
 	return nil
 }
 

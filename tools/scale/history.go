@@ -64,8 +64,8 @@ func (h *history) next(n int) []models.Call {
 func (h *history) call(at time.Time) models.Call {
 	k := &h.keys[int(math.Pow(h.random.Float64(), 2.5)*historyKeys)]
 	c := models.Call{
-		ID: models.CallID(at, fmt.Sprintf("%013x", h.random.Uint64()>>12)), RequestID: fmt.Sprintf("req_%026x", h.random.Uint64()),
-		UserID: k.user, KeyID: k.id, TeamID: k.team, Model: k.models[h.random.IntN(len(k.models))],
+		RequestID: fmt.Sprintf("req_%026x", h.random.Uint64()),
+		UserID:    k.user, KeyID: k.id, TeamID: k.team, Model: k.models[h.random.IntN(len(k.models))],
 		Provider: "anthropic", Outcome: models.OutcomeOK, Status: 200, Attempts: 1, Priced: true, Stream: h.random.IntN(2) == 0,
 		Dialect: "chat", UserAgent: "OpenAI/Python 2.8.1", UpstreamKey: "x7Qz",
 		UpstreamRequestID: fmt.Sprintf("req_%024x", h.random.Uint64()),

@@ -113,7 +113,7 @@ func (b *books) spent() (own, server time.Duration, err error) {
 // size is what the rows of the ledger and their indexes take, or all of an SQLite file.
 func (b *books) size(ctx context.Context) (bytes int64, err error) {
 	if b.conn != nil {
-		err = b.conn.QueryRow(ctx, "SELECT pg_total_relation_size('calls')").Scan(&bytes)
+		err = b.conn.QueryRow(ctx, "SELECT pg_total_relation_size('ledger')").Scan(&bytes)
 		return bytes, err
 	}
 	var all error

@@ -42,7 +42,7 @@ func main() {
 }
 
 func parse(args []string) (o options, err error) {
-	o.replicas, o.rates = []int{1, 2, 4, 8}, []int{500, 1000, 2000}
+	o.replicas, o.rates = []int{1, 2, 4, 8}, []int{500, 2000}
 	flags := flag.NewFlagSet("scale", flag.ContinueOnError)
 	only := flags.String("only", "", "`regexp` over the names of the parts: "+strings.Join(partNames(), ", "))
 	flags.StringVar(&o.gateway, "gateway", "", "a built `binary`; when empty it is built from the source")

@@ -94,22 +94,44 @@ var columns = []struct {
 	{"Memory / largest", func(r row) string { return fmt.Sprintf("%.1f", r.ratio()) }},
 }
 
-// table has the rows, those of a shape in one line: with the values of all models, or one
-// where they are equal.
+// listed is how many shapes the table has; those that do not keep the bounds come in any case.
+const listed = 10
+
+// table has the shapes that take the most memory, each in one line: with the values of all models,
+// or one where they are equal. The terminal has had all rows.
 func table(to *rig.Section, rows []row) {
 	head := []string{"Shape"}
 	for _, c := range columns {
 		head = append(head, c.head)
 	}
 	t := to.Table("", append(head, "Kept")...)
+	var shapes [][]row
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].shape == rows[0].shape {
 			n++
 		}
-		t.Row(together(rows[:n])...)
+		shapes = append(shapes, rows[:n])
 		rows = rows[n:]
 	}
+	ratio := func(shape []row) (most float64) {
+		for _, r := range shape {
+			most = max(most, r.ratio())
+		}
+		return most
+	}
+	slices.SortStableFunc(shapes, func(a, b []row) int { return cmp.Compare(ratio(b), ratio(a)) })
+	broken := 0
+	for i, shape := range shapes {
+		isBroken := slices.ContainsFunc(shape, func(r row) bool { return !r.kept() })
+		if isBroken {
+			broken++
+		}
+		if i < listed || isBroken {
+			t.Row(together(shape)...)
+		}
+	}
+	to.Say("%d shapes were measured, of which %d do not keep the bounds; those above take the most memory.", len(shapes), broken)
 }
 
 func together(rows []row) []any {

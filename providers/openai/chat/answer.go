@@ -93,6 +93,7 @@ func (x *exchange) forwarded(e *event, text []byte) (llm.Stream, error) {
 	a.Usage = e.Usage.Common()
 	for i := range e.Choices {
 		a.Endings = append(a.Endings, llm.Ending{Finish: llm.Finish(e.Choices[i].FinishReason)})
+		a.Head.Images += int64(len(e.Choices[i].Delta.Images))
 	}
 	return a.Stream, nil
 }

@@ -95,6 +95,7 @@ func (s *eventWriter) pause() bool {
 // describe yields what a choice adds, for metering.
 func describe(e *llm.Event, c *chat.ChunkChoice) {
 	e.Choice, e.Text = c.Index, c.Delta.Texts()
+	e.Head.Images += int64(len(c.Delta.Images))
 	switch {
 	case c.FinishReason != nil:
 		e.Kind, e.Finish = llm.EventFinish, llm.Finish(*c.FinishReason)

@@ -101,6 +101,10 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*R
 	case err != nil:
 		return nil, nil, Refusal("The request body is not valid JSON: %v", err)
 	}
+	m, f := s.find(rawjson.GetString(raw, "model"))
+	if f != nil {
+		return nil, nil, f
+	}
 	if f := s.options.Refuse(asked, rawjson.GetString(raw, "model"), r.Header, raw); f != nil {
 		return nil, nil, f
 	}
@@ -108,12 +112,15 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*R
 	if err := json.Unmarshal(raw, q); err != nil {
 		return nil, nil, Refusal("%v", err)
 	}
-	m, known := FindModel(q.Model)
-	if !known {
-		return nil, nil, unknownModel(q.Model)
-	}
 	q.answersAs = m.AnswersAs()
 	p := q.Prompt()
+	switch {
+	case q.MaxTokens > m.Output:
+		return nil, nil, Refusal("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
+			q.MaxTokens, m.Output, q.Model)
+	case p.Tokens() > m.Context:
+		return nil, nil, Refusal("prompt is too long: %d tokens > %d maximum", p.Tokens(), m.Context)
+	}
 	if t := p.Trigger(); t.Fault == reply.FaultError {
 		return nil, nil, s.documented(t.Status)
 	}

@@ -75,8 +75,6 @@ func noThreads() *wire.Failure {
 	return f
 }
 
-func unknownModel(id string) *wire.Failure { return failure(http.StatusNotFound, "model: "+id) }
-
 // documented is the error answer that Anthropic documents for a status.
 func (s *Service) documented(status int) *wire.Failure {
 	text := documentedTexts[status]

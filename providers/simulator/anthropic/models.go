@@ -7,8 +7,6 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-var families = []string{"claude-"}
-
 // catalogue is newest first, as Anthropic lists.
 var catalogue = []wire.Model{
 	{ID: "claude-opus-5-5", Name: "Claude Opus 5.5", Created: wire.Recently, Context: 1000000, Output: 128000},
@@ -42,8 +40,14 @@ var catalogue = []wire.Model{
 	{ID: "claude-3-haiku-20240307", Name: "Claude Haiku 3", Created: 1709769600, Context: 200000, Output: 4096},
 }
 
-// FindModel returns the model of an id, also of one that is newer than the list.
-func FindModel(id string) (wire.Model, bool) { return wire.Find(catalogue, id, families) }
+// find returns the model of an id.
+func (s *Service) find(id string) (wire.Model, *wire.Failure) {
+	m, known := s.options.Find(Name, catalogue, id)
+	if !known || m.Retired {
+		return m, failure(http.StatusNotFound, "model: "+id)
+	}
+	return m, nil
+}
 
 type listed struct {
 	Type        string `json:"type"`
@@ -62,7 +66,7 @@ func (s *Service) Models(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkHeader(r); f != nil {
 		return f
 	}
-	page, more := wire.Page(catalogue, r.URL.Query().Get("after_id"), min(wire.QueryNumber(r, "limit", 20), 1000))
+	page, more := wire.Page(s.options.Served(Name, catalogue), r.URL.Query().Get("after_id"), min(wire.QueryNumber(r, "limit", 20), 1000))
 	answer := struct {
 		Data    []listed `json:"data"`
 		HasMore bool     `json:"has_more"`
@@ -84,9 +88,9 @@ func (s *Service) Model(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkHeader(r); f != nil {
 		return f
 	}
-	m, known := FindModel(r.PathValue("id"))
-	if !known {
-		return unknownModel(r.PathValue("id"))
+	m, f := s.find(r.PathValue("id"))
+	if f != nil {
+		return f
 	}
 	wire.WriteJSON(w, http.StatusOK, list(m))
 	return nil

@@ -30,8 +30,8 @@ func (s *Service) embed(w http.ResponseWriter, r *http.Request, model, method st
 	if f := checkKey(r); f != nil {
 		return f
 	}
-	if m, known := FindModel(model); !known || !m.Embeds {
-		return unknownModel(model, method)
+	if _, f := s.find(model, method); f != nil {
+		return f
 	}
 	raw, err := wire.ReadObject(w, r)
 	if err != nil {

@@ -78,8 +78,9 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, model, method str
 	if method != "generateContent" && method != "streamGenerateContent" && method != countTokens {
 		return nil, nil, Failure(http.StatusNotFound, "Not found")
 	}
-	if m, known := FindModel(model); !known || m.Embeds {
-		return nil, nil, unknownModel(model, method)
+	m, f := s.find(model, method)
+	if f != nil {
+		return nil, nil, f
 	}
 	raw, err := wire.ReadObject(w, r)
 	if err != nil {
@@ -96,6 +97,9 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, model, method str
 		return nil, nil, Refusal("Invalid JSON payload received. %v", err)
 	}
 	p := q.Prompt()
+	if n := p.Tokens(); n > m.Context {
+		return nil, nil, Refusal("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", n, m.Context)
+	}
 	if t := p.Trigger(); t.Fault == reply.FaultError {
 		return nil, nil, documented(t.Status)
 	}

@@ -1,13 +1,12 @@
 package gemini
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
 	"modelgateway/providers/simulator/wire"
 )
-
-var families = []string{"gemini-", "gemma-"}
 
 var catalogue = []wire.Model{
 	{ID: "gemini-2.5-pro", Name: "Gemini 2.5 Pro", Context: 1048576, Output: 65536},
@@ -31,8 +30,15 @@ var catalogue = []wire.Model{
 	{ID: "gemini-embedding-2", Name: "Gemini Embedding 2", Context: 8192, Output: 1, Embeds: true},
 }
 
-// FindModel returns the model of an id, also of one that is newer than the list.
-func FindModel(id string) (wire.Model, bool) { return wire.Find(catalogue, id, families) }
+// find returns the model of an id that has a method.
+func (s *Service) find(id, method string) (wire.Model, *wire.Failure) {
+	m, known := s.options.Find(Name, catalogue, id)
+	embeds := method == embedOne || method == embedBatch
+	if !known || m.Retired || method != "" && m.Embeds != embeds {
+		return m, unknownModel(id, cmp.Or(method, "generateContent"))
+	}
+	return m, nil
+}
 
 type listed struct {
 	Name        string   `json:"name"`
@@ -58,8 +64,9 @@ func (s *Service) Models(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkKey(r); f != nil {
 		return f
 	}
-	from := min(wire.QueryNumber(r, "pageToken", 0), len(catalogue))
-	page, more := wire.Page(catalogue[from:], "", min(wire.QueryNumber(r, "pageSize", 50), 1000))
+	all := s.options.Served(Name, catalogue)
+	from := min(wire.QueryNumber(r, "pageToken", 0), len(all))
+	page, more := wire.Page(all[from:], "", min(wire.QueryNumber(r, "pageSize", 50), 1000))
 	answer := struct {
 		Models []listed `json:"models"`
 		Next   string   `json:"nextPageToken,omitzero"`
@@ -80,9 +87,9 @@ func (s *Service) Model(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := checkKey(r); f != nil {
 		return f
 	}
-	m, known := FindModel(r.PathValue("id"))
-	if !known {
-		return unknownModel(r.PathValue("id"), "generateContent")
+	m, f := s.find(r.PathValue("id"), "")
+	if f != nil {
+		return f
 	}
 	w.Header().Set("Content-Type", contentType)
 	wire.WriteJSON(w, http.StatusOK, list(m))

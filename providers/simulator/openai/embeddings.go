@@ -20,7 +20,7 @@ func (s *Service) Embed(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := CheckKey(r); f != nil {
 		return f
 	}
-	body, f := embed(w, r)
+	body, f := s.embedded(w, r)
 	if f != nil {
 		return f
 	}
@@ -34,7 +34,7 @@ func refused(err error) *wire.Failure {
 	return &wire.Failure{Status: e.Status, Body: e}
 }
 
-func embed(w http.ResponseWriter, r *http.Request) ([]byte, *wire.Failure) {
+func (s *Service) embedded(w http.ResponseWriter, r *http.Request) ([]byte, *wire.Failure) {
 	raw, err := wire.ReadObject(w, r)
 	if err != nil {
 		return nil, Refusal("", "", "We could not parse the JSON body of your request.")
@@ -43,9 +43,12 @@ func embed(w http.ResponseWriter, r *http.Request) ([]byte, *wire.Failure) {
 	if err != nil {
 		return nil, refused(err)
 	}
-	m, known := FindModel(req.Model)
-	if !known || !m.Embeds {
-		return nil, unknownModel(req.Model)
+	m, f := Find(s.options, req.Model)
+	if f == nil && !m.Embeds {
+		f = unknownModel(notThere, req.Model)
+	}
+	if f != nil {
+		return nil, f
 	}
 	source := req.Source.(llm.Embedding)
 	options, err := source.Options()

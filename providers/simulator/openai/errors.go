@@ -7,7 +7,10 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-const invalidRequest = "invalid_request_error"
+const (
+	invalidRequest = "invalid_request_error"
+	notThere       = "The model `%s` does not exist or you do not have access to it."
+)
 
 type fault struct {
 	Message string  `json:"message"`
@@ -38,10 +41,9 @@ func Refusal(param, code, message string) *wire.Failure {
 	return f.failure(http.StatusBadRequest)
 }
 
-func unknownModel(id string) *wire.Failure {
+func unknownModel(format, id string) *wire.Failure {
 	code := "model_not_found"
-	text := fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", id)
-	return fault{Message: text, Type: invalidRequest, Code: &code}.failure(http.StatusNotFound)
+	return fault{Message: fmt.Sprintf(format, id), Type: invalidRequest, Code: &code}.failure(http.StatusNotFound)
 }
 
 // documentedErrors are type, code and message by status.

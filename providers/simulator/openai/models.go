@@ -6,8 +6,6 @@ import (
 	"modelgateway/providers/simulator/wire"
 )
 
-var families = []string{"gpt-", "chatgpt-", "codex-", "o1", "o3", "o4"}
-
 var catalogue = []wire.Model{
 	{ID: "gpt-4-turbo", Snapshot: "gpt-4-turbo-2024-04-09", Created: 1712361441, Context: 128000, Output: 4096},
 	{ID: "gpt-4", Snapshot: "gpt-4-0613", Created: 1687882411, Context: 8192, Output: 8192},
@@ -32,8 +30,17 @@ var catalogue = []wire.Model{
 	{ID: "text-embedding-ada-002", Created: 1671217299, Context: 8192, Embeds: true},
 }
 
-// FindModel returns the model of an id, also of one that is newer than the list.
-func FindModel(id string) (wire.Model, bool) { return wire.Find(catalogue, id, families) }
+// Find returns the model of an id, or says why it cannot be called.
+func Find(o wire.Options, id string) (wire.Model, *wire.Failure) {
+	m, known := o.Find(Name, catalogue, id)
+	switch {
+	case !known:
+		return m, unknownModel(notThere, id)
+	case m.Retired:
+		return m, unknownModel("The model `%s` has been deprecated, learn more here: https://platform.openai.com/docs/deprecations", id)
+	}
+	return m, nil
+}
 
 type listed struct {
 	ID      string `json:"id"`
@@ -55,7 +62,7 @@ func (s *Service) Models(w http.ResponseWriter, r *http.Request) *wire.Failure {
 		Object string   `json:"object"`
 		Data   []listed `json:"data"`
 	}{Object: "list"}
-	for _, m := range catalogue {
+	for _, m := range s.options.Served(Name, catalogue) {
 		all.Data = append(all.Data, list(m))
 	}
 	wire.WriteJSON(w, http.StatusOK, all)
@@ -67,9 +74,9 @@ func (s *Service) Model(w http.ResponseWriter, r *http.Request) *wire.Failure {
 	if f := CheckKey(r); f != nil {
 		return f
 	}
-	m, known := FindModel(r.PathValue("id"))
-	if !known {
-		return unknownModel(r.PathValue("id"))
+	m, f := Find(s.options, r.PathValue("id"))
+	if f != nil {
+		return f
 	}
 	wire.WriteJSON(w, http.StatusOK, list(m))
 	return nil

@@ -56,8 +56,10 @@ func SetHeader(h http.Header) {
 	h.Set("Openai-Processing-Ms", "1")
 }
 
-// Read reads a request into q and returns its body. The check knows it as asked.
-func Read(o wire.Options, w http.ResponseWriter, r *http.Request, asked string, q any) (jsontext.Value, *wire.Failure) {
+// Read reads a request into q and returns its body. The check knows it as asked; find refuses a model.
+func Read(
+	o wire.Options, w http.ResponseWriter, r *http.Request, asked string, find func(id string) *wire.Failure, q any,
+) (jsontext.Value, *wire.Failure) {
 	if f := CheckKey(r); f != nil {
 		return nil, f
 	}
@@ -76,6 +78,9 @@ func Read(o wire.Options, w http.ResponseWriter, r *http.Request, asked string, 
 	case id == nil:
 		return nil, Refusal("model", "missing_required_parameter", "Missing required parameter: 'model'.")
 	}
+	if f := find(jsonbytes.Text(id)); f != nil {
+		return nil, f
+	}
 	if f := o.Refuse(asked, jsonbytes.Text(id), r.Header, raw); f != nil {
 		return nil, f
 	}
@@ -88,20 +93,22 @@ func Read(o wire.Options, w http.ResponseWriter, r *http.Request, asked string, 
 // read returns the request and its prompt, or an error answer, also where the prompt asks for
 // one.
 func (s *Service) read(w http.ResponseWriter, r *http.Request) (*Request, *reply.Prompt, *wire.Failure) {
-	q := &Request{}
-	if _, f := Read(s.options, w, r, Name, q); f != nil {
+	q, m := &Request{}, wire.Model{}
+	_, f := Read(s.options, w, r, Name, func(id string) (f *wire.Failure) {
+		if m, f = Find(s.options, id); m.Embeds {
+			return Failure(http.StatusNotFound, "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "+
+				"Did you mean to use v1/completions?")
+		}
+		return f
+	}, q)
+	if f != nil {
 		return nil, nil, f
-	}
-	m, known := FindModel(q.Model)
-	if !known {
-		return nil, nil, unknownModel(q.Model)
-	}
-	if m.Embeds {
-		return nil, nil, Failure(http.StatusNotFound, "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "+
-			"Did you mean to use v1/completions?")
 	}
 	q.answersAs = m.AnswersAs()
 	p := q.Prompt()
+	if f := q.checkModel(m, p); f != nil {
+		return nil, nil, f
+	}
 	if t := p.Trigger(); t.Fault == reply.FaultError {
 		return nil, nil, Documented(t.Status)
 	}

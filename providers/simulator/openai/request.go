@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -9,6 +10,7 @@ import (
 	"modelgateway/internal/jsonbytes"
 	"modelgateway/providers/simulator/rawjson"
 	"modelgateway/providers/simulator/reply"
+	"modelgateway/providers/simulator/wire"
 )
 
 // Request has the members of a chat completions request that the answer depends
@@ -236,4 +238,29 @@ func (q *Request) Choice() reply.ToolChoice {
 		allowed.Names = append(allowed.Names, t.Name())
 	}
 	return allowed
+}
+
+// checkModel refuses what is too long for the model, and pictures that it does not take.
+func (q *Request) checkModel(m wire.Model, p *reply.Prompt) *wire.Failure {
+	for i, message := range q.Messages {
+		for at, part := range rawjson.Elements(message.Content) {
+			if m.Blind && rawjson.GetString(part, "type") == "image_url" {
+				return Refusal(fmt.Sprintf("messages.[%d].content.[%d].type", i, at), "",
+					"Invalid content type. image_url is only supported by certain models.")
+			}
+		}
+	}
+	if p.Tokens() > m.Context {
+		return Refusal("messages", "context_length_exceeded", fmt.Sprintf("This model's maximum context length is %d tokens. "+
+			"However, your messages resulted in %d tokens. Please reduce the length of the messages.", m.Context, p.Tokens()))
+	}
+	if p.MaxTokens > m.Output {
+		param := "max_completion_tokens"
+		if q.MaxTokens != nil {
+			param = "max_tokens"
+		}
+		return Refusal(param, "invalid_value", fmt.Sprintf("%s is too large: %d. "+
+			"This model supports at most %d completion tokens, whereas you provided %d.", param, p.MaxTokens, m.Output, p.MaxTokens))
+	}
+	return nil
 }

@@ -10,13 +10,16 @@ import (
 	"modelgateway/providers/simulator/strict"
 )
 
-// Now is the time of all answers, in Unix seconds.
+// Now is the time of all answers, in Unix seconds: the models of requests that were recorded before it are served.
 const Now = 1760000000
+
+// Time is a simulator's clock that stands at Now.
+func Time() time.Time { return time.Unix(Now, 0) }
 
 // Start serves a simulator until the test ends, at the time Now.
 func Start(t testing.TB, opts simulator.Options) *httptest.Server {
 	t.Helper()
-	opts.Now = func() time.Time { return time.Unix(Now, 0) }
+	opts.Now = Time
 	server := httptest.NewServer(simulator.New(opts))
 	t.Cleanup(server.Close)
 	return server

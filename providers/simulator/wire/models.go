@@ -1,8 +1,14 @@
 package wire
 
-import "strings"
+import (
+	"cmp"
+	"slices"
 
-// Model is a model that a provider lists; retired ones are among them.
+	"modelgateway/catalog"
+	"modelgateway/llm"
+)
+
+// Model is a model of a provider.
 type Model struct {
 	ID string
 	// Alias is another name that requests may use; it is not listed.
@@ -16,6 +22,10 @@ type Model struct {
 	Output   int   // tokens out
 	// Embeds marks a model that is listed but does not chat.
 	Embeds bool
+	// Retired models are listed and served no more.
+	Retired bool
+	// Blind models take no pictures.
+	Blind bool
 }
 
 // AnswersAs is the name of the model in answers.
@@ -29,20 +39,33 @@ func (m Model) AnswersAs() string {
 // Recently dates the models whose release date is not public: 2026-01-01.
 const Recently = 1767225600
 
-// Find returns the listed model of an id, alias or snapshot. It takes any id of the
-// provider's families, so that models newer than the list can be asked.
-func Find(listed []Model, id string, families []string) (Model, bool) {
-	for _, m := range listed {
-		if id != "" && (id == m.ID || id == m.Alias || id == m.Snapshot) {
-			return m, true
-		}
+// Find returns the model of an id, alias or snapshot that a provider lists, or that the catalogue has of it. Known says
+// that there is or was one: it is not served while m.Retired.
+func (o Options) Find(provider string, listed []Model, id string) (m Model, known bool) {
+	at := slices.IndexFunc(listed, func(m Model) bool { return id != "" && (id == m.ID || id == m.Alias || id == m.Snapshot) })
+	m = Model{ID: id, Name: id, Created: Recently, Context: 1048576, Output: 128000}
+	if at >= 0 {
+		m = listed[at]
 	}
-	for _, family := range families {
-		if strings.HasPrefix(id, family) && !strings.HasSuffix(id, "-") {
-			return Model{ID: id, Name: id, Created: Recently, Context: 1048576, Output: 128000}, true
-		}
+	sold, ok := o.Catalog().Upstream(provider, m.ID, o.Now())
+	if !ok {
+		return m, at >= 0
 	}
-	return Model{}, false
+	if at < 0 {
+		m.Created, m.Embeds = cmp.Or(sold.Created, m.Created), sold.Kind == llm.KindEmbedding
+		m.Context, m.Output = cmp.Or(int(sold.Context), m.Context), cmp.Or(int(sold.MaxOutput), m.Output)
+	}
+	m.Retired = sold.State(o.Now()) == catalog.Retired
+	m.Blind = sold.Input != nil && !slices.Contains(sold.Input, "image")
+	return m, true
+}
+
+// Served are the models of a list that are not retired.
+func (o Options) Served(provider string, listed []Model) []Model {
+	return slices.DeleteFunc(slices.Clone(listed), func(m Model) bool {
+		m, _ = o.Find(provider, listed, m.ID)
+		return m.Retired
+	})
 }
 
 // Page returns at most size models of a list, from the one behind the id after

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"modelgateway/catalog"
 )
 
 // Options of a simulator.
@@ -15,13 +17,15 @@ type Options struct {
 	ChunkDelay time.Duration
 	// Now dates the answers; nil means time.Now.
 	Now func() time.Time
+	// Catalog has the models that the providers serve at the time Now; nil means the embedded one.
+	Catalog func() *catalog.Catalog
 	// Check refuses requests that the provider would refuse. With nil, only what
 	// cannot be answered at all is refused.
 	Check Check
 }
 
 // Check returns the provider's error answer to the headers and the body of a request, or
-// nil. It is called with a body that is a JSON object, before the model is looked up.
+// nil. It is called with a body that is a JSON object, for a model that the provider serves.
 type Check func(provider, model string, header http.Header, body jsontext.Value) *Failure
 
 // Refuse calls the check, if there is one.

@@ -103,21 +103,25 @@ func (s *Service) Upgrade(w http.ResponseWriter, r *http.Request) *wire.Failure 
 // one.
 func (s *Service) read(w http.ResponseWriter, r *http.Request, asked string) (*Request, *reply.Prompt, *wire.Failure) {
 	openai.SetHeader(w.Header())
-	q := &Request{}
-	raw, f := openai.Read(s.options, w, r, asked, q)
+	q, m := &Request{}, wire.Model{}
+	raw, f := openai.Read(s.options, w, r, asked, func(id string) (f *wire.Failure) {
+		if m, f = openai.Find(s.options, id); f != nil || m.Embeds {
+			return openai.Refusal("model", "model_not_found", fmt.Sprintf("The requested model '%s' does not exist.", id))
+		}
+		return nil
+	}, q)
 	if f != nil {
 		return nil, nil, f
-	}
-	m, known := openai.FindModel(q.Model)
-	if !known || m.Embeds {
-		message := fmt.Sprintf("The requested model '%s' does not exist.", q.Model)
-		return nil, nil, openai.Refusal("model", "model_not_found", message)
 	}
 	q.raw, q.answersAs = raw, m.AnswersAs()
 	if f := s.kept.fill(q); f != nil {
 		return nil, nil, f
 	}
 	p := q.Prompt()
+	if p.Tokens() > m.Context {
+		return nil, nil, openai.Refusal("input", "context_length_exceeded",
+			"Your input exceeds the context window of this model. Please adjust your input and try again.")
+	}
 	if t := p.Trigger(); t.Fault == reply.FaultError {
 		return nil, nil, openai.Documented(t.Status)
 	}

@@ -53,8 +53,7 @@ func readBlocks(content jsontext.Value) []block {
 	return blocks
 }
 
-// Check returns the error answer to a request, or nil. It leaves unknown models
-// to the simulator.
+// Check returns the error answer to a request to a model that exists, or nil.
 func Check(header http.Header, body jsontext.Value) *wire.Failure {
 	return check(grammar.Read(form), header, body)
 }
@@ -79,10 +78,6 @@ func check(form grammar.Grammar, header http.Header, body jsontext.Value) *wire.
 	if err := json.Unmarshal(body, &q); err != nil {
 		return simulated.Refusal("%v", err)
 	}
-	m, known := simulated.FindModel(q.Model)
-	if !known {
-		return nil
-	}
 	q.model = capabilitiesOf(q.Model)
 	for _, m := range q.Messages {
 		q.turns = append(q.turns, turn{m.Role, readBlocks(m.Content)})
@@ -95,17 +90,6 @@ func check(form grammar.Grammar, header http.Header, body jsontext.Value) *wire.
 		if f := rule(); f != nil {
 			return f
 		}
-	}
-	return q.checkLengths(m)
-}
-
-func (q *request) checkLengths(m wire.Model) *wire.Failure {
-	if q.MaxTokens > m.Output {
-		return simulated.Refusal("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
-			q.MaxTokens, m.Output, q.Model)
-	}
-	if n := q.Prompt().Tokens(); n > m.Context {
-		return simulated.Refusal("prompt is too long: %d tokens > %d maximum", n, m.Context)
 	}
 	return nil
 }

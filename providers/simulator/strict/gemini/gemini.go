@@ -59,13 +59,5 @@ func Check(model string, body jsontext.Value) *wire.Failure {
 			return f
 		}
 	}
-	return q.checkLength()
-}
-
-func (q *request) checkLength() *wire.Failure {
-	m, _ := simulated.FindModel(q.Model)
-	if n := q.Prompt().Tokens(); n > m.Context {
-		return simulated.Refusal("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", n, m.Context)
-	}
 	return nil
 }

@@ -28,8 +28,7 @@ type request struct {
 	WebSearchOptions jsontext.Value `json:"web_search_options"`
 }
 
-// Check returns the error answer to a request, or nil. It leaves models that do
-// not chat to the simulator.
+// Check returns the error answer to a request to a model that chats, or nil.
 func Check(body jsontext.Value) *wire.Failure {
 	if violations := grammar.Read(chat).Violations(body); len(violations) > 0 {
 		return wording(violations[0])
@@ -37,10 +36,6 @@ func Check(body jsontext.Value) *wire.Failure {
 	var q request
 	if err := json.Unmarshal(body, &q); err != nil {
 		return refuse("", "", "%v", err)
-	}
-	m, known := simulated.FindModel(q.Model)
-	if !known || m.Embeds {
-		return nil
 	}
 	rules := []func() *wire.Failure{
 		q.checkMessages, q.checkToolTurns, q.checkTools, q.checkChoice, q.checkFormat, q.checkExtras, q.checkReasoning,
@@ -50,7 +45,7 @@ func Check(body jsontext.Value) *wire.Failure {
 			return f
 		}
 	}
-	return q.checkLengths(m)
+	return nil
 }
 
 func refuse(param, code, format string, args ...any) *wire.Failure {

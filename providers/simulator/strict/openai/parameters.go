@@ -99,20 +99,3 @@ func defaultOnly(param string, value *float64) *wire.Failure {
 	return refuse(param, "unsupported_value",
 		"Unsupported value: '%s' does not support %v with this model. Only the default (1) value is supported.", param, *value)
 }
-
-func (q *request) checkLengths(m wire.Model) *wire.Failure {
-	p := q.Prompt()
-	if p.Tokens() > m.Context {
-		return refuse("messages", "context_length_exceeded", "This model's maximum context length is %d tokens. "+
-			"However, your messages resulted in %d tokens. Please reduce the length of the messages.", m.Context, p.Tokens())
-	}
-	if p.MaxTokens > m.Output {
-		param := "max_completion_tokens"
-		if q.MaxTokens != nil {
-			param = "max_tokens"
-		}
-		return refuse(param, "invalid_value", "%s is too large: %d. "+
-			"This model supports at most %d completion tokens, whereas you provided %d.", param, p.MaxTokens, m.Output, p.MaxTokens)
-	}
-	return nil
-}
