@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
+	"modelgateway/tests/gatewaytest"
 )
 
 func TestCallsAreFollowedLiveAndOpened(t *testing.T) {
@@ -78,6 +80,7 @@ func TestCallsComeInPages(t *testing.T) {
 	if q := ask[string](p, "location.search"); !strings.Contains(q, id) {
 		t.Errorf("the open call is not in the address: %s", q)
 	}
+	seeRefusals(t, p)
 }
 
 func TestPromptIsShownAndTheLookWritten(t *testing.T) {
@@ -96,4 +99,36 @@ func TestPromptIsShownAndTheLookWritten(t *testing.T) {
 			t.Errorf("the audit does not name the call %s: %s", id, a.Body)
 		}
 	}, "LOG_PROMPTS=all", "ENCRYPTION_KEY=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
+}
+
+// seeRefusals finds calls that the gateway has refused: on their key, in Usage and in Calls.
+func seeRefusals(t *testing.T, p *page) {
+	t.Helper()
+	_, secret := p.CreateLimitedKey(t, p.Administrator(t), `"budget_usd":0`)
+	for range 2 {
+		p.Chat(t, `{"model":"claude-haiku-4-5",`+gatewaytest.HiMessages+`}`, "Authorization", "Bearer "+secret)
+	}
+	gatewaytest.Until(t, "the refusals are counted", func() bool {
+		return strings.Contains(p.Call(t, "GET", "/admin/usage", "", p.Administrator(t)...).Body, `"refused":{"budget_exceeded":2}`)
+	})
+	p.visit("/usage")
+	p.see("2 refused by the gateway: over budget")
+	p.visit("/keys")
+	p.see("2 refused today: over budget")
+	p.shoot("keys-refused")
+	p.click("2 refused today: over budget")
+	p.see("2 calls of the last 24 hours")
+	p.see("this API key has")
+	p.press("j")
+	p.press(kb.Enter)
+	p.see("status 402")
+	p.shoot("refusal")
+	at := ask[string](p, "location.pathname + location.search")
+	p.press(kb.Escape)
+	p.choose("Outcome", "Refused by the provider")
+	p.see("No calls match")
+	p.click("Show refused by the gateway")
+	p.see("this API key has")
+	p.visit(at)
+	p.see("status 402")
 }

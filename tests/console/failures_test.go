@@ -34,9 +34,10 @@ func TestPagesSayWhatCouldNotBeLoadedAndTryAgain(t *testing.T) {
 	t.Parallel()
 	p, set := broken(t)
 	for path, shown := range map[string]string{
-		"/keys": "You have no keys yet.", "/usage": "No calls in the last 30 days", "/calls": "There are no calls in the last hour",
+		"/keys": "You have no keys yet.", "/usage": "No calls in the last 7 days", "/calls": "There are no calls in the last hour",
 		"/models": "gemini-2.5-flash-lite", "/playground": "Send to both", "/users": root, "/teams": "How limits combine",
 		"/providers": "Healthy", "/audit": "set up this gateway", "/settings": "JWT_SECRET", "/": "First steps",
+		"/statement": "Nobody called in",
 	} {
 		set("fails")
 		p.visit(path)
@@ -66,7 +67,7 @@ func TestGatewayThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	p.visit("/usage")
 	p.see("The gateway does not answer.")
 	set("")
-	p.see("No calls in the last 30 days")
+	p.see("No calls in the last 7 days")
 }
 
 func TestEmptyPagesSayWhatToDo(t *testing.T) {
@@ -76,8 +77,8 @@ func TestEmptyPagesSayWhatToDo(t *testing.T) {
 		{"/", "First steps", "Create key"},
 		{"/keys", "You have no keys yet.", "Create key"},
 		{"/keys?q=nothing&state=all", "No keys match.", "Show all keys"},
-		{"/usage", "No calls in the last 30 days", "Create key"},
-		{"/usage?model=nothing", "No calls match. Filters: last 30 days, model nothing.", "Clear filters"},
+		{"/usage", "No calls in the last 7 days", "Create key"},
+		{"/usage?model=nothing", "No calls match. Filters: last 7 days, model nothing.", "Clear filters"},
 		{"/calls", "There are no calls in the last hour", "Show 24 hours"},
 		{"/calls?q=nothing", "No calls match. Filters: last hour, “nothing”.", "Clear filters"},
 		{"/models?q=nothing", "No model matches “nothing”.", "Clear search"},

@@ -48,7 +48,8 @@ func TestNumbersAreWrittenByTheRules(t *testing.T) {
 		return [
 			[ago(now - 2e3, now), "now"], [ago(now - 42e3, now), "42 s ago"], [ago(now - 4 * hour, now), "4 h ago"],
 			[ago(now - 31 * 24 * hour, now), "23 Oct 2026"], [ago(null), "Never"],
-			[until(now + 6 * 24 * hour, now), "in 6 d"], [until(now - 1, now), "over"],
+			[until(now + 7 * 24 * hour - 900, now), "in 7 d"], [until(now + 31e3, now), "in 31 s"],
+			[until(now + 59.8 * 60e3, now), "in 1 h"], [until(now - 1, now), "over"],
 		].filter(([is, want]) => is !== want).map((pair) => pair.join(", want "));
 	})`, chromedp.EvalAwaitPromise) {
 		t.Error(wrong)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -16,6 +17,9 @@ func TestWholeWayFromTheSetUpLinkToARevokedKey(t *testing.T) {
 	for _, v := range []view{desktop, phone} {
 		t.Run(v.name, func(t *testing.T) {
 			gatewaytest.EachStorage(t, func(t *testing.T, settings []string) {
+				if embedded := len(settings) == 1; embedded != v.phone() && os.Getenv("CONSOLE") != "all" {
+					t.Skip("CONSOLE=all walks it on both widths with both storages")
+				}
 				gateway := start(t, settings...)
 				p := open(browser, t, gateway, v)
 				p.setUp()

@@ -35,7 +35,7 @@ func TestKeyboardReachesEveryPage(t *testing.T) {
 	p.visit("/keys")
 	p.see("You have no keys yet.")
 	var names []string
-	for range 10 {
+	for range 11 {
 		p.press(kb.Tab)
 		names = append(names, p.focused())
 		if ask[string](p, "getComputedStyle(document.activeElement).outlineStyle") == "none" {
@@ -43,7 +43,8 @@ func TestKeyboardReachesEveryPage(t *testing.T) {
 		}
 	}
 	want := []string{
-		"Skip to content", "Model Gateway", "Search or jump to Ctrl K", "Home", "Keys", "Usage", "Calls", "Playground", "Models", "Users",
+		"Skip to content", "Model Gateway", "Search or jump to Ctrl K", "Home", "Keys", "Usage", "Calls", "Sessions", "Playground", "Models",
+		"Users",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("Tab goes to %q, not %q", names, want)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -19,6 +21,26 @@ func TestKeyFromItsMakingToItsEnd(t *testing.T) {
 		ask[any](p, `document.querySelector("dialog [type=submit]").click()`)
 		p.see("Write a number")
 		p.fill("Budget in dollars", "10")
+		p.fill("Models", "nonsense")
+		ask[any](p, `document.querySelector("dialog [type=submit]").click()`)
+		p.see("the model `nonsense` does not exist; GET /v1/models")
+		p.fill("Models", "haiku anthropic")
+		p.see("$1.00 / $5.00")
+		p.inspect("key-models")
+		p.click("claude-haiku-4-5-20251001")
+		p.fill("Models", "openai/*")
+		p.see("of the models listed now")
+		p.click("openai/*")
+		p.press("gpt-4, gpt-55,")
+		p.see("Not in the list of models: gpt-55.")
+		p.press(kb.Backspace) // takes the last away
+		p.seeNot("Not in the list of models")
+		p.press(kb.Escape) // closes the list, not the dialog
+		chosen := ask[string](p, `document.querySelector("dialog [name=models]").value`)
+		if chosen != "claude-haiku-4-5-20251001,openai/*,gpt-4" {
+			t.Errorf("the models are %s", chosen)
+		}
+		p.inspect("key-chosen")
 		ask[any](p, `document.querySelector("dialog [type=submit]").click()`)
 		p.see("Copy your key now")
 		p.inspect("key-made")
@@ -40,8 +62,18 @@ func TestKeyFromItsMakingToItsEnd(t *testing.T) {
 		p.inspect("keys")
 		p.click("Actions for " + name)
 		p.click("Revoke")
-		p.see("This cannot be undone.")
+		p.see("For ten seconds you can undo it.")
 		p.inspect("key-revoke")
+		p.click("Revoke key")
+		p.see("is revoked")
+		p.shoot("key-undo")
+		p.click("Undo")
+		p.see("works again")
+		p.await("the key does not work again", func() bool {
+			return p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+secret).Status == 200
+		})
+		p.click("Actions for " + name)
+		p.click("Revoke")
 		p.click("Revoke key")
 		p.see("is revoked")
 		if a := p.Chat(t, gatewaytest.HelloRequest, "Authorization", "Bearer "+secret); a.Status != 401 {
@@ -109,7 +141,7 @@ func TestMemberFetchesTheSecretOfAKeyThatAManagerMade(t *testing.T) {
 		p.see(secret[:8] + "…")
 		p.seeNot("Fetch the secret")
 
-		id := ask[string](p, `document.querySelector("a.name[title=laptop]").href.split("key_id=")[1]`)
+		id := ask[string](p, `document.querySelector("a.name[title=laptop]").href.split("/keys/")[1]`)
 		if a := p.Call(t, "POST", "/admin/keys/"+id+"/rotate", `{"reveal":true}`, admin...); a.Status != 201 {
 			t.Errorf("rotate: %d %s", a.Status, a.Body)
 		}

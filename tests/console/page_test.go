@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -101,6 +102,15 @@ func start(t testing.TB, settings ...string) *gatewaytest.Program {
 	return gatewaytest.Start(t, append([]string{"SIMULATOR=true", "REQUIRE_AUTH=true", gatewaytest.JWTSecret}, settings...)...)
 }
 
+// views are those of eachView: both widths and both colours. With CONSOLE=all each width has both colours,
+// which takes twice as long.
+func views() []view {
+	if os.Getenv("CONSOLE") == "all" {
+		return []view{desktop, dark, phone, night}
+	}
+	return []view{desktop, night}
+}
+
 // eachView runs a test on a desktop and a phone, light and dark, each with a tab of its own
 // over one gateway with an administrator, root.
 func eachView(t *testing.T, test func(t *testing.T, p *page), settings ...string) {
@@ -108,7 +118,7 @@ func eachView(t *testing.T, test func(t *testing.T, p *page), settings ...string
 	browser := newBrowser(t)
 	gateway := start(t, settings...)
 	gateway.SetUp(t, root)
-	for _, v := range []view{desktop, dark, phone, night} {
+	for _, v := range views() {
 		t.Run(v.name, func(t *testing.T) { test(t, open(browser, t, gateway, v)) })
 	}
 }

@@ -17,10 +17,10 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 	p := newcomer(newBrowser(t), t, desktop)
 	take := func(name string) {
 		t.Helper()
-		// The fonts are named, since a system's own differ; so do their widths.
+		// The font of code is named, since a system's own differ; so do their widths.
 		ask[any](p, `{
 			const sheet = new CSSStyleSheet();
-			sheet.replaceSync(":root { --sans: Inter, sans-serif; --mono: 'JetBrains Mono', monospace; }");
+			sheet.replaceSync(":root { --mono: 'JetBrains Mono', monospace; }");
 			document.adoptedStyleSheets = [sheet];
 		} document.fonts.ready.then(() => new Promise((r) => setTimeout(r, 500)))`, chromedp.EvalAwaitPromise)
 		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
@@ -59,6 +59,6 @@ func TestPicturesOfTheDocuments(t *testing.T) {
 
 	look(phone, 844)
 	p.visit("/usage?range=7d&by=model")
-	p.see("gpt-5")
+	p.see("gpt-6-sol")
 	take("console-phone")
 }

@@ -1,9 +1,14 @@
 package console
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"modelgateway/tests/gatewaytest"
 )
 
 // playground opens the playground with these models.
@@ -31,7 +36,7 @@ func (p *page) lane(letter, text string) {
 func TestTwoModelsAnswerSideBySide(t *testing.T) {
 	t.Parallel()
 	eachRoot(t, func(t *testing.T, p *page) {
-		p.playground("claude-haiku-4-5-20251001", "gpt-5")
+		p.playground("claude-haiku-4-5-20251001", "gpt-6-sol")
 		p.inspect("playground-empty")
 		ask[any](p, `new MutationObserver(() => { window.together ||= document.querySelectorAll(".lane .writing").length === 2; })
 			.observe(document.body, { subtree: true, childList: true, attributes: true }) ?? null`)
@@ -63,7 +68,7 @@ func TestTwoModelsAnswerSideBySide(t *testing.T) {
 func TestStopEndsOneLaneAndTheOtherGoesOn(t *testing.T) {
 	t.Parallel()
 	eachRoot(t, func(t *testing.T, p *page) {
-		p.playground("claude-haiku-4-5-20251001", "gpt-5")
+		p.playground("claude-haiku-4-5-20251001", "gpt-6-sol")
 		ask[any](p, `new MutationObserver((_, observer) => {
 			const stop = document.querySelector('[aria-label="Stop A"]');
 			if (!stop || stop.hidden || !document.querySelector(".la .writing .said")?.textContent) return;
@@ -81,7 +86,7 @@ func TestStopEndsOneLaneAndTheOtherGoesOn(t *testing.T) {
 func TestErrorIsShownInItsLaneAndCanBeTriedAgain(t *testing.T) {
 	t.Parallel()
 	eachRoot(t, func(t *testing.T, p *page) {
-		p.playground("claude-haiku-4-5-20251001", "gpt-5")
+		p.playground("claude-haiku-4-5-20251001", "gpt-6-sol")
 		p.send("simulate error 400 from openai", "Send to both")
 		p.lane("a", "You said")
 		if p.view.phone() {
@@ -173,16 +178,65 @@ func TestRequestAsCodeRuns(t *testing.T) {
 func TestModelIsFoundAndTried(t *testing.T) {
 	t.Parallel()
 	eachRoot(t, func(t *testing.T, p *page) {
+		admin := p.Administrator(t)
+		_, key := p.CreateKey(t, admin)
+		p.visit("/models")
+		if p.view == desktop { // the first: the gateway has no call yet
+			p.see("A call: 2.00k input tokens, 0% of them cached, and 500 output tokens, since there was no call")
+		}
+		if a := p.Chat(t, `{"model":"claude-haiku-4-5-20251001","messages":[{"role":"user","content":"Hello"}]}`, "X-API-Key", key); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		gatewaytest.Until(t, "the usage has the call", func() bool {
+			return strings.Contains(p.Call(t, "GET", "/admin/usage?group_by=model", "", admin...).Body, "haiku")
+		})
 		p.visit("/models")
 		p.see("gemini-2.5-flash-lite")
+		p.see("the average of ")
 		p.seeNot("gpt-3.5-turbo")
 		p.click("All")
 		p.see("gpt-3.5-turbo")
 		p.inspect("models")
+		row := func(column int) string {
+			return ask[string](p, fmt.Sprintf(`document.querySelector("[data-key='claude-haiku-4-5-20251001']").children[%d].innerText`, column))
+		}
+		if !p.view.phone() {
+			if released, name, keys := row(3), row(0), row(9); released != "15 Oct 2025" || !strings.Contains(name, "pictures, tools, reasoning, structured output") || keys == "–" {
+				t.Errorf("the row has %q, %q, %q", released, name, keys)
+			}
+			p.click("Output") // by the price of output, the dearest first
+			p.click("Output ↑")
+			p.await("the order", func() bool {
+				return ask[bool](p, `JSON.stringify(((all) => [all[0] > 50, all.filter((v) => v < 0.5).length > 0, all.every((v, i) => !i || !(v > all[i - 1]))])(
+					[...document.querySelectorAll("tbody tr")].map((row) => parseFloat(row.children[7].innerText)))) === "[true,true,true]"`)
+			})
+			p.at("/models?show=all&sort=-output")
+		}
+		p.choose("Provider", "gemini")
+		p.click("Tools")
+		p.choose("Context window", "1M or more")
+		p.choose("Price of input", "Input up to $0.25")
+		p.see("gemini-2.5-flash-lite")
+		p.seeNot("claude-haiku-4-5-20251001")
+		p.seeNot("gemini-2.5-pro")
+		p.seeNot("gemini-2.5-flash-image-preview")
+		p.visit(ask[string](p, "location.pathname + location.search")) // which another can be given
+		p.see("gemini-2.5-flash-lite")
+		p.seeNot("gemini-2.5-pro")
+		p.inspect("models-filtered")
+		p.click("Clear filters")
+		p.see("claude-haiku-4-5-20251001")
 		p.fill("Find a model", "haiku anthropic")
 		p.seeNot("gemini-2.5-flash-lite")
 		p.click("Try claude-haiku-4-5-20251001 in the playground")
 		p.at("/playground?model=claude-haiku-4-5-20251001")
+		p.fill("Model A", "flash-lite")
+		p.see("gemini-2.5-flash-lite")
+		p.inspect("playground-models")
+		p.press(kb.ArrowDown)
+		p.press(kb.ArrowUp)
+		p.press(kb.Enter)
+		p.at("/playground?model=gemini-2.5-flash-lite")
 		p.send("Hello", "Send")
 		p.see(`You said: "Hello"`)
 	})

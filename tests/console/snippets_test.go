@@ -3,6 +3,8 @@ package console
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -24,6 +26,11 @@ func TestSnippetsNameAModelThatCanBeCalled(t *testing.T) {
 			p.click("Codex")
 			p.await("Codex is given "+tt.codex, func() bool { return p.shows("model = " + tt.codex) })
 			p.click("curl")
+			p.fill("Another model", "gemini-2.5-flash-lite")
+			p.see("gemini $")
+			p.press(kb.Enter)
+			p.await("the snippet names the model that was chosen", func() bool { return p.shows(`"model": "gemini-2.5-flash-lite"`) })
+			p.inspect("snippets-model")
 			p.visit("/keys")
 			p.click("Create key")
 			p.fill("Name", "mine")

@@ -56,6 +56,13 @@ func TestUsageIsReadFilteredAndFollowedToItsCalls(t *testing.T) {
 		readWithKeys(p)
 		tabled(p)
 
+		p.choose("Then by", "and model")
+		p.see("Usage by key and model")
+		p.await("there is no row of a key and a model", func() bool {
+			return ask[bool](p, `!!document.querySelector(".breakdown td.then a")?.textContent.includes("haiku")`)
+		})
+		p.inspect("usage-two-groups")
+		p.choose("Then by", "One group")
 		p.click("Tokens")
 		p.see("Tokens by key")
 		p.openRow(name)
@@ -122,7 +129,7 @@ func TestUsageWithoutCallsSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	eachRoot(t, func(t *testing.T, p *page) {
 		p.visit("/usage")
-		p.see("No calls in the last 30 days")
+		p.see("No calls in the last 7 days")
 		p.see("Create key")
 		p.inspect("usage-empty")
 		p.click("Show 12 months")

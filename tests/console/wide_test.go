@@ -17,7 +17,7 @@ func TestPagesFillTheWidestWindow(t *testing.T) {
 	for _, tt := range []struct{ path, shows string }{
 		{"/", "Base URL"}, {"/keys", "Create key"}, {"/usage?range=24h", "Time to first token"}, {"/calls", "claude-haiku-4-5"},
 		{"/playground", "Send"}, {"/models", "claude-haiku-4-5"}, {"/users", root}, {"/teams", "Create team"}, {"/providers", "anthropic"},
-		{"/audit", "Audit log"}, {"/settings", "REQUIRE_AUTH"}, {"/account", root},
+		{"/statement", "Total"}, {"/audit", "Audit log"}, {"/settings", "REQUIRE_AUTH"}, {"/account", root},
 	} {
 		p.visit(tt.path)
 		p.see(tt.shows)
@@ -33,9 +33,13 @@ func TestCallsStayInTheirCardAtEveryWidth(t *testing.T) {
 	p := onDesktop(t, "DATABASE_URL="+database)
 	called(t, p, 9)
 	db, long := gatewaytest.OpenSQL(t, database), strings.Repeat("claude-sonnet-4-5-20250929", 4)
-	gatewaytest.Execute(t, db, `UPDATE calls SET served = ?, model = ?, provider = ?, input_tokens = 1999999, output_tokens = 128000,
-		cost = 1234567890, first_token_us = 59900000, duration_us = 3599000000, priced = true`, long, "anthropic/"+long, long)
-	gatewaytest.Execute(t, db, "UPDATE calls SET outcome = 'stopped', status = 503 WHERE id = (SELECT min(id) FROM calls)")
+	gatewaytest.Execute(t, db, "UPDATE ledger_names SET text = ? WHERE n IN (SELECT served_n FROM ledger)", long)
+	gatewaytest.Execute(t, db, "INSERT INTO ledger_names (owner, text) VALUES ('', 'stopped'), ('', ?), ('', ?)", "anthropic/"+long, "p"+long)
+	gatewaytest.Execute(t, db, `UPDATE ledger SET model_n = (SELECT n FROM ledger_names WHERE text = ?),
+		provider_n = (SELECT n FROM ledger_names WHERE text = ?), input_tokens = 1999999, output_tokens = 128000, cost = 1234567890,
+		flags = flags | 4`, "anthropic/"+long, "p"+long)
+	gatewaytest.Execute(t, db, "UPDATE ledger SET outcome_n = (SELECT n FROM ledger_names WHERE text = 'stopped'), status = 503 "+
+		"WHERE id = (SELECT min(id) FROM ledger)")
 	gatewaytest.Execute(t, db, "UPDATE api_keys SET name = ?", long)
 	gatewaytest.Execute(t, db, "UPDATE users SET email = ?", long+"@example.com")
 	p.visit("/calls")
@@ -54,6 +58,9 @@ func TestCallsStayInTheirCardAtEveryWidth(t *testing.T) {
 			t.Errorf("at %d px: %s", width, out)
 		}
 		if shown[width] {
+			if user := ask[bool](p, `document.querySelector("td.c-u").checkVisibility()`); user != (width >= 1200) {
+				t.Errorf("at %d px: the user is shown: %t", width, user)
+			}
 			p.shoot("calls-long")
 		}
 	}

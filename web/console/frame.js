@@ -3,7 +3,7 @@
 
 import { get } from "./lib/api.js";
 import { fill, h, icon, svg } from "./lib/dom.js";
-import { button, menu, note } from "./lib/ui.js";
+import { button, menu } from "./lib/ui.js";
 
 /** The name of the program with its sign. */
 export function brand() {
@@ -53,7 +53,7 @@ export function makeFrame(options) {
       }
     },
     /** @param {boolean} is */
-    offline: (is) => fill(offline, is ? note("warn", "The gateway does not answer. Trying again in 5 s.") : null),
+    offline: (is) => fill(offline, is ? h("div", { class: "note warn" }, "The gateway does not answer. Trying again in 5 s.") : null) /* no icon: it may not have come */,
   };
 }
 

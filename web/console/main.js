@@ -3,11 +3,12 @@
 
 import { get, onReach, onSessionLost, send } from "./lib/api.js";
 import { fill, h } from "./lib/dom.js";
+import { followRows } from "./lib/rows.js";
 import { currentSession, forgetSession, takeWanted } from "./lib/state.js";
 import { confirm, empty, failed, loading, toast } from "./lib/ui.js";
 import { makeFrame } from "./frame.js";
 import { openPalette, paletteKey } from "./palette.js";
-import { pages } from "./pages.js";
+import { entryOf, pages } from "./pages.js";
 
 const signin = () => import("./pages/signin.js");
 
@@ -30,7 +31,7 @@ function go(href, options = {}) {
   return show();
 }
 
-const isPage = (path) => path === "/signin" || pages.some((p) => p.path === path);
+const isPage = (path) => path === "/signin" || entryOf(path) !== undefined;
 
 /** May this user open the page? @param {import("./pages.js").Entry} entry */
 function opens(entry) {
@@ -40,7 +41,7 @@ function opens(entry) {
 
 /** Shows the page of the address. */
 async function show() {
-  const url = new URL(location.href), entry = pages.find((p) => p.path === url.pathname);
+  const url = new URL(location.href), entry = entryOf(url.pathname);
   leave();
   const turn = (shown = { abort: new AbortController(), timers: [] });
   const current = () => shown === turn;
@@ -69,7 +70,8 @@ async function showOutside(turn, url, welcome) {
 
 async function showPage(turn, url, entry) {
   frame ??= makeFrame({ user: me?.user, entries: pages.filter((p) => !p.hidden && opens(p)), find: palette, signOut, signOutEverywhere });
-  frame.current(url.pathname);
+  frame.current(entry?.path ?? "");
+  const one = entry && entry.path !== url.pathname ? entry.one : null;
   const name = entry?.title ?? "Not found", context = contextOf(turn, url, name);
   document.title = name + " · Model Gateway";
   if (!entry) {
@@ -77,9 +79,9 @@ async function showPage(turn, url, entry) {
       title: "There is no such page.", text: "The address may be wrong.", action: h("a", { class: "btn", href: "/" }, "Go to Home"),
     }));
   }
-  if (!opens(entry)) return refuse(context, entry);
+  if (!one && !opens(entry)) return refuse(context, entry);
   const wait = setTimeout(() => shown === turn && context.root.childElementCount === 0 && fill(context.root, loading("table")), 200);
-  const module = await entry.load().catch(notLoaded).finally(() => clearTimeout(wait));
+  const module = await (one ?? entry.load)().catch(notLoaded).finally(() => clearTimeout(wait));
   if (shown !== turn) return;
   fill(context.root);
   await module.show(context);
@@ -117,8 +119,8 @@ function refuse(context, entry) {
 /** What a page is given; see pages/*.js. */
 function contextOf(turn, url, name) {
   const root = h("div", { class: "page" }), line = h("p", { hidden: true }), actions = h("div", { class: "acts" });
-  const title = h("h1", { tabindex: "-1" }, name);
-  fill(frame.content, h("div", { class: "head" }, h("div", null, h("div", { class: "title" }, title), line), actions), root);
+  const title = h("h1", { tabindex: "-1" }, name), state = h("span", { class: "tags" });
+  fill(frame.content, h("div", { class: "head" }, h("div", null, h("div", { class: "title" }, title, state), line), actions), root);
   if (moved) title.focus({ preventScroll: true });
   scrollTo(0, 0);
   return {
@@ -129,6 +131,11 @@ function contextOf(turn, url, name) {
       await show();
     },
     head(parts) {
+      if (parts.title) {
+        fill(title, parts.title);
+        document.title = parts.title + " · Model Gateway";
+      }
+      fill(state, parts.state);
       fill(line, parts.line);
       line.hidden = !parts.line;
       if ("actions" in parts) fill(actions, parts.actions); // else they stay, and what is being pressed is pressed
@@ -209,6 +216,7 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(to.href);
 });
+followRows(go);
 document.addEventListener("keydown", (event) => {
   if (!paletteKey(event) || !me) return;
   event.preventDefault();

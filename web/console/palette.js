@@ -3,6 +3,7 @@
 
 import { get } from "./lib/api.js";
 import { fill, h, icon } from "./lib/dom.js";
+import { addressOf } from "./lib/rows.js";
 import { remembered } from "./lib/state.js";
 import { dialog } from "./lib/ui.js";
 import { setTheme } from "./frame.js";
@@ -43,14 +44,14 @@ async function things({ me, pages }, text) {
   const has = (path) => pages.some((p) => p.path === path), { admin } = me.user, most = 20;
   const lists = await Promise.allSettled([
     has("/keys") ? get(admin ? "/admin/keys" : "/auth/keys", admin ? { q: text, limit: most } : null) : null,
-    has("/models") ? get("/v1/models") : null,
+    has("/models") ? get("/v1/models", { kind: "all" }) : null,
     admin && has("/users") ? get("/admin/users", { q: text, limit: most }) : null,
   ]);
   const [keys, models, users] = lists.map((list) => (list.status === "fulfilled" && list.value?.data) || []);
-  const item = (kind, sign, path, name) => ({ text: name, kind, icon: sign, href: path + "?q=" + encodeURIComponent(name) });
   return [
-    ...keys.map((k) => item("Key", "key", "/keys", k.name)), ...models.map((m) => item("Model", "cube", "/models", m.id)),
-    ...users.map((u) => item("User", "user", "/users", u.email)),
+    ...keys.map((k) => ({ text: k.name, kind: "Key", icon: "key", href: addressOf("key", k.id) })),
+    ...models.map((m) => ({ text: m.id, kind: "Model", icon: "cube", href: addressOf("model", m.id) })),
+    ...users.map((u) => ({ text: u.email, kind: "User", icon: "user", href: addressOf("user", u.id) })),
   ];
 }
 

@@ -33,10 +33,10 @@ export function onReach(fn) {
 /**
  * @param {string} path
  * @param {Record<string, any> | null} [params] undefined, null and "" are left out; arrays are joined with commas
- * @param {{ signal?: AbortSignal, anonymous?: boolean, accept?: string }} [options]
+ * @param {{ signal?: AbortSignal, anonymous?: boolean, accept?: string, headers?: Record<string, string> }} [options]
  */
 export async function get(path, params, options = {}) {
-  const headers = { Accept: options.accept ?? "application/json" };
+  const headers = { Accept: options.accept ?? "application/json", ...options.headers };
   return read(await ask(path + query(params), { headers, signal: options.signal }, options));
 }
 

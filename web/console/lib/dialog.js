@@ -45,19 +45,21 @@ export function dialog(options) {
 }
 
 /**
- * Asks before what cannot be undone. The safe button is first. `action` and `keep` are the buttons' texts.
- * @param {{ title: string, text: Child, action: string, keep: string, danger?: boolean }} options
- * @returns {Promise<boolean>}
+ * Asks before what cannot be undone. The safe button is first. `action` and `keep` are the buttons' texts, and `instead` that
+ * of a better choice.
+ * @param {{ title: string, text: Child, action: string, keep: string, instead?: string | null, danger?: boolean }} options
+ * @returns {Promise<boolean | "instead">}
  */
 export function confirm(options) {
   return new Promise((resolve) => {
-    let yes = false;
+    /** @type {boolean | "instead"} */ let yes = false;
     const { el, close } = dialog({
       title: options.title, onclose: () => resolve(yes),
       body: typeof options.text === "string" ? h("p", null, options.text) : options.text,
       actions: [
         button(options.keep, () => close()),
-        button(options.action, () => ((yes = true), close()), { class: options.danger === false ? "first" : "danger first" }),
+        button(options.action, () => ((yes = true), close()), { class: (options.danger === false ? "" : "danger ") + (options.instead ? "" : "first") }),
+        options.instead ? button(options.instead, () => ((yes = "instead"), close()), { class: "first" }) : null,
       ],
     });
     /** @type {HTMLElement | null} */ (el.querySelector("footer button"))?.focus();

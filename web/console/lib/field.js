@@ -7,10 +7,11 @@ import { note, unique } from "./parts.js";
 /** @typedef {import("./dom.js").Child} Child */
 
 /**
- * A field with its label. `type` may be "textarea" or "select" (with options: [value, text][]).
+ * A field with its label. `type` may be "textarea" or "select" (with options: [value, text][]); `control` makes another one, whose
+ * input has the properties.
  * @param {{ label: string, name: string, type?: string, value?: any, hint?: Child, error?: string, placeholder?: string,
  *   options?: [string, string][], autocomplete?: string, inputmode?: string, required?: boolean, disabled?: boolean, fixed?: boolean, rows?: number,
- *   spellcheck?: boolean, maxlength?: number, onchange?: (event: Event) => any, oninput?: (event: Event) => any }} o
+ *   spellcheck?: boolean, maxlength?: number, control?: (props: Record<string, any>) => Element, onchange?: (event: Event) => any, oninput?: (event: Event) => any }} o
  */
 export function field(o) {
   const id = unique("field"), hint = o.hint ? unique("hint") : null, error = unique("error");
@@ -20,7 +21,7 @@ export function field(o) {
     spellcheck: o.spellcheck === undefined ? null : String(o.spellcheck),
     "aria-describedby": [hint, error].filter(Boolean).join(" "), "aria-required": o.required ? "true" : null,
   };
-  const input = o.type === "select"
+  const input = o.control ? o.control(props) : o.type === "select"
     ? h("select", { ...props, class: null, placeholder: null }, (o.options ?? []).map(([value, text]) => h("option", { value }, text)))
     : o.type === "textarea" ? h("textarea", { ...props, rows: o.rows ?? 3 }) : h("input", { ...props, type: o.type ?? "text" });
   const el = h("div", { class: "field" }, h("label", { htmlFor: id }, o.label), input,
@@ -37,16 +38,22 @@ export function fieldError(el, text) {
   text ? input?.setAttribute("aria-invalid", "true") : input?.removeAttribute("aria-invalid");
 }
 
+/** Takes the errors of all fields back. @param {Element} form */
+export function clearErrors(form) {
+  for (const el of form.querySelectorAll(".field")) fieldError(el, "");
+}
+
 /**
  * Shows an error of the API at the field that it names, else in a note that it returns.
  * @param {Element} form @param {any} error
  */
 export function formError(form, error) {
-  for (const el of form.querySelectorAll(".field")) fieldError(el, "");
-  const input = error?.param ? form.querySelector(`[name="${CSS.escape(error.param)}"]`) : null, at = input?.closest(".field");
+  clearErrors(form);
+  const name = error?.param?.replace(/\[\d+\]$/, ""); // of an element of a list
+  const at = name ? form.querySelector(`[name="${CSS.escape(name)}"]`)?.closest(".field") : null;
   if (!at) return note("bad", error?.message ?? String(error));
-  fieldError(at, error.message);
-  /** @type {HTMLElement} */ (input).focus();
+  fieldError(at, error.message.replace(error.param + ": ", ""));
+  /** @type {HTMLElement} */ (at.querySelector("input, select, textarea")).focus();
   return null;
 }
 

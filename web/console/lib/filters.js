@@ -3,18 +3,22 @@
 
 import { get } from "./api.js";
 import { h } from "./dom.js";
+import { day } from "./format.js";
 import { button, chip, dialog, field, formData, select } from "./ui.js";
 
 /**
  * @typedef {"model" | "key" | "provider" | "user" | "team"} Kind
  */
 
+/** The address of the user of a row, with the day on which a deleted one was deleted; empty without one. */
+export const userOf = (row) => (row.user_email ?? "") + (row.user_deleted_at ? ", deleted " + day(row.user_deleted_at * 1000) : "");
+
 /** @type {Record<Kind, { param: string, title: string, id: (row: any) => string, name: (row: any) => string }>} */
 export const kinds = {
   model: { param: "model", title: "Model", id: (row) => row.model ?? "", name: (row) => row.model || "No model" },
   key: { param: "key_id", title: "Key", id: (row) => row.key_id ?? "", name: (row) => row.key_name || (row.key_id ? row.key_id : "No key") },
   provider: { param: "provider", title: "Provider", id: (row) => row.provider ?? "", name: (row) => row.provider || "No provider" },
-  user: { param: "user_id", title: "User", id: (row) => row.user_id ?? "", name: (row) => row.user_email || (row.user_id ? row.user_id : "No user") },
+  user: { param: "user_id", title: "User", id: (row) => row.user_id ?? "", name: (row) => userOf(row) || (row.user_id ? row.user_id : "No user") },
   team: { param: "team_id", title: "Team", id: (row) => row.team_id ?? "", name: (row) => row.team_name || (row.team_id ? row.team_id : "No team") },
 };
 
@@ -22,16 +26,16 @@ export const kinds = {
  * Whose calls the user may see: everyone's, those of a team that they manage, or their own.
  * @param {any} me the session
  * @param {URLSearchParams} query
- * @returns {{ usage: string, calls: string, line: string, kinds: Kind[], everyone: boolean, team: string | null }}
+ * @returns {{ usage: string, calls: string, refusals: string, line: string, kinds: Kind[], everyone: boolean, team: string | null }}
  */
 export function sourceOf(me, query) {
   if (me.user.admin) {
-    return { usage: "/admin/usage", calls: "/admin/calls", line: "Everyone", kinds: ["model", "key", "provider", "user", "team"], everyone: true, team: null };
+    return { usage: "/admin/usage", calls: "/admin/calls", refusals: "/admin/refusals", line: "Everyone", kinds: ["model", "key", "provider", "user", "team"], everyone: true, team: null };
   }
   const team = me.user.teams?.find((t) => t.role === "manager" && t.id === query.get("team_id"));
-  if (!team) return { usage: "/v1/usage", calls: "/v1/calls", line: "Your calls", kinds: ["model", "key", "provider", "team"], everyone: false, team: null };
+  if (!team) return { usage: "/v1/usage", calls: "/v1/calls", refusals: "/v1/refusals", line: "Your calls", kinds: ["model", "key", "provider", "team"], everyone: false, team: null };
   const base = `/auth/teams/${encodeURIComponent(team.id)}`;
-  return { usage: base + "/usage", calls: base + "/calls", line: "Team " + team.name, kinds: ["model", "key", "provider", "user"], everyone: false, team: team.id };
+  return { usage: base + "/usage", calls: base + "/calls", refusals: base + "/refusals", line: "Team " + team.name, kinds: ["model", "key", "provider", "user"], everyone: false, team: team.id };
 }
 
 /**
@@ -69,7 +73,7 @@ const names = new Map();
 /** Notes the names that rows tell. @param {any[]} rows */
 export function learn(rows) {
   for (const row of rows) {
-    for (const [id, name] of [[row.key_id, row.key_name], [row.user_id, row.user_email], [row.team_id, row.team_name]]) {
+    for (const [id, name] of [[row.key_id, row.key_name], [row.user_id, userOf(row)], [row.team_id, row.team_name]]) {
       if (id && name) names.set(id, name);
     }
   }

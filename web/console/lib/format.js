@@ -86,6 +86,8 @@ export const minute = (time) => formats.minute.format(asDate(time));
 export const second = (time) => formats.second.format(asDate(time));
 /** 18 Nov, and the year where it is another. */
 export const day = (time) => (asDate(time).getFullYear() === new Date().getFullYear() ? formats.day : formats.year).format(asDate(time));
+/** 18 Nov 2026. */
+export const dated = (time) => formats.year.format(asDate(time));
 /** Thu 19 Nov. */
 export const weekday = (time) => formats.weekday.format(asDate(time)).replace(",", "");
 /** Nov. */
@@ -109,11 +111,11 @@ export function ago(time, now = Date.now()) {
   return seconds < 86400 * 30 ? span(seconds) + " ago" : formats.year.format(asDate(time));
 }
 
-/** in 6 d; "over" for what is past. */
+/** in 6 d; "over" for what is past. It is rounded: a link of a week that was just made ends in 7 d. */
 export function until(time, now = Date.now()) {
   if (missing(time)) return "Never";
   const seconds = Math.round((Number(time) - now) / 1000);
-  return seconds <= 0 ? "over" : seconds < 86400 * 365 ? "in " + span(seconds) : formats.year.format(asDate(time));
+  return seconds <= 0 ? "over" : seconds < 86400 * 365 ? "in " + span(seconds + (seconds < 60 ? 0 : seconds < 3570 ? 30 : seconds < 84600 ? 1800 : 43200)) : formats.year.format(asDate(time));
 }
 
 function span(seconds) {

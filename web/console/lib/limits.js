@@ -3,6 +3,8 @@
 
 import { h } from "./dom.js";
 import { money, size, weekday, whole } from "./format.js";
+import { load } from "./models.js";
+import { picker } from "./picker.js";
 import { field, fieldError, numberOf, tag } from "./ui.js";
 
 /** The words for a budget's window. */
@@ -17,15 +19,15 @@ export function limitTags(of) {
     models === null || models === undefined ? "All models" : models.length > 2 ? models.length + " models" : models.join(", ") || "No models",
     of.rpm_limit ? whole(of.rpm_limit) + " calls/min" : null,
     of.tpm_limit ? size(of.tpm_limit) + " tokens/min" : null,
-    of.max_parallel_requests ? whole(of.max_parallel_requests) + " at once" : null,
+    of.max_parallel_requests ? whole(of.max_parallel_requests) + " in parallel" : null,
   ];
   return h("span", { class: "tags", title: models?.join(", ") ?? null }, all.filter(Boolean).map((text) => tag("", text)));
 }
 
-/** Until when a spent budget refuses calls, or when it is renewed. @param {any} budget of the API @param {boolean} [spent] */
+/** Until when a spent budget refuses calls, or when it resets. @param {any} budget of the API @param {boolean} [spent] */
 export function renewal(budget, spent) {
-  if (!budget?.resets_at) return spent ? "Refused: the budget is spent" : "Never renewed";
-  return (spent ? "Refused until " : "Renewed ") + weekday(budget.resets_at * 1000);
+  if (!budget?.resets_at) return spent ? "Refused: the budget is spent" : "Never resets";
+  return (spent ? "Refused until " : "Resets ") + weekday(budget.resets_at * 1000);
 }
 
 /** Whether a budget is spent. @param {any} budget */
@@ -38,18 +40,19 @@ export const isSpent = (budget) => budget && budget.remaining_usd <= 0;
  * @returns {HTMLElement[]}
  */
 export function limitFields(of = {}, options = {}) {
-  const { defaults = {} } = options, none = "No limit";
+  const { defaults = {} } = options, none = "No limit", list = load().then((all) => all.models, () => []); // names can be typed without it
   const placeholder = (value) => (value ? whole(value) : none);
   return [
     h("div", { class: "cols" },
       field({ label: options.budgetLabel ?? "Budget in dollars", name: "budget_usd", inputmode: "decimal", value: of.budget_usd ?? "", placeholder: defaults.budget_usd ? money(defaults.budget_usd) : none }),
-      field({ label: "Renewed", name: "budget_window", type: "select", options: renewals, value: of.budget_window ?? defaults.budget_window ?? "month" })),
-    field({ label: "Models", name: "models", value: of.models?.join(", ") ?? "", placeholder: defaults.models?.join(", ") ?? "All models", hint: "Names with commas between; claude-* and openai/* stand for all that begin so." }),
+      field({ label: "Resets", name: "budget_window", type: "select", options: renewals, value: of.budget_window ?? defaults.budget_window ?? "month" })),
+    field({ label: "Models", name: "models", placeholder: defaults.models?.join(", ") ?? "All models", hint: "Without any, all models. claude-* and openai/* stand for all that begin so.",
+      control: (props) => picker({ props, value: of.models ?? [], many: true, models: () => list }).el }),
     options.expires === false ? null : field({ label: "Expires", name: "expires_at", type: "date", value: of.expires_at ? new Date(of.expires_at * 1000).toISOString().slice(0, 10) : "", hint: "At the end of this day (UTC). Empty: never." }),
     h("div", { class: "cols3" },
       field({ label: "Calls a minute", name: "rpm_limit", inputmode: "numeric", value: of.rpm_limit ?? "", placeholder: placeholder(defaults.rpm_limit) }),
       field({ label: "Tokens a minute", name: "tpm_limit", inputmode: "numeric", value: of.tpm_limit ?? "", placeholder: placeholder(defaults.tpm_limit) }),
-      field({ label: "At once", name: "max_parallel_requests", inputmode: "numeric", value: of.max_parallel_requests ?? "", placeholder: placeholder(defaults.max_parallel_requests) })),
+      field({ label: "In parallel", name: "max_parallel_requests", inputmode: "numeric", value: of.max_parallel_requests ?? "", placeholder: placeholder(defaults.max_parallel_requests) })),
   ].filter((el) => el !== null);
 }
 
@@ -83,7 +86,7 @@ export function readLimits(form, options = {}) {
     if (out.budget_usd !== undefined && out.budget_usd !== null) out.budget_window = window.value;
     else if (none === null) out.budget_window = null;
   }
-  const models = input("models"), names = models?.value.split(/[\s,]+/).filter(Boolean) ?? [];
+  const models = input("models"), names = models?.value.split(",").filter(Boolean) ?? [];
   if (models && (names.length || none === null)) out.models = names.length ? names : null;
   const expires = input("expires_at");
   if (expires && expires.value) out.expires_at = Date.parse(expires.value + "T23:59:59Z") / 1000;

@@ -1,7 +1,7 @@
 // @ts-check
 // Cards, notes, tags, bars, buttons, code, and what stands where nothing is.
 
-import { fill, h, icon } from "./dom.js";
+import { fill, h, icon, svg } from "./dom.js";
 import { amount, money, share } from "./format.js";
 
 /** @typedef {import("./dom.js").Child} Child */
@@ -11,7 +11,7 @@ let serial = 0;
 export const unique = (prefix) => prefix + "-" + ++serial;
 
 /**
- * @param {{ title?: string, line?: Child, actions?: Child, class?: string, label?: string, pad?: boolean }} options
+ * @param {{ title?: Child, line?: Child, actions?: Child, class?: string, label?: string, pad?: boolean }} options
  * @param {...Child} children
  */
 export function card(options, ...children) {
@@ -81,16 +81,36 @@ export function announce(text) {
   setTimeout(() => (live.textContent = text), 50); // a region is read when it changes, not when it comes
 }
 
-let hiding;
-/** A short message that goes by itself. @param {string} text */
-export function toast(text) {
-  clearTimeout(hiding);
-  document.querySelector(".toast")?.remove();
-  const el = h("div", { class: "toast", popover: "manual" }, text);
+let hiding, shown = new AbortController();
+/**
+ * A short message that goes by itself. With `undo` it has a button that takes back what was done, as Ctrl+Z does while it is
+ * there; it stays while it is pointed at or has the focus.
+ * @param {string} text @param {() => any} [undo]
+ */
+export function toast(text, undo) {
+  const end = () => {
+    clearTimeout(hiding);
+    shown.abort();
+    document.querySelector(".toast")?.remove();
+  };
+  end();
+  shown = new AbortController();
+  const { signal } = shown, wait = () => (clearTimeout(hiding), (hiding = setTimeout(end, undo ? 10e3 : 3e3)));
+  const back = () => (end(), undo?.());
+  const el = h("div", { class: "toast", popover: "manual" }, text, undo ? button("Undo", back, { title: "Undo (Ctrl+Z)" }) : null);
   document.body.append(el);
   el.showPopover(); // above a dialog
-  announce(text);
-  hiding = setTimeout(() => el.remove(), 3000);
+  announce(undo ? text + ". Ctrl+Z undoes it." : text);
+  wait();
+  if (!undo) return;
+  for (const type of ["pointerenter", "focusin"]) el.addEventListener(type, () => clearTimeout(hiding));
+  for (const type of ["pointerleave", "focusout"]) el.addEventListener(type, wait);
+  addEventListener("keydown", (event) => {
+    const at = /** @type {HTMLElement} */ (event.target), writing = at.matches?.("input, textarea, select, [contenteditable]");
+    if (writing || event.key.toLowerCase() !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    back();
+  }, { signal });
 }
 
 /** Copies a text; false where the browser refuses. @param {string} text */
@@ -152,7 +172,7 @@ export function empty(options) {
 }
 
 /**
- * What could not be loaded, and why.
+ * What could not be loaded, and why, where the frame does not say that the gateway does not answer.
  * @param {any} error
  * @param {(() => any) | null} [retry]
  * @param {string} [what] such as "Usage"
@@ -160,7 +180,7 @@ export function empty(options) {
 export function failed(error, retry, what) {
   return h("div", { class: "empty", role: "alert" },
     h("h2", null, (what ?? "This") + " could not be loaded."),
-    h("p", null, error?.message ?? String(error), " ", error?.requestId ? h("code", null, error.requestId) : null),
+    document.querySelector(".offline .note") ? null : h("p", null, error?.message ?? String(error), " ", error?.requestId ? h("code", null, error.requestId) : null),
     retry ? h("div", { class: "acts" }, button("Try again", retry)) : null);
 }
 
@@ -169,3 +189,7 @@ export function loading(kind = "lines") {
   const bars = Array.from({ length: { lines: 3, plot: 1, table: 6 }[kind] }, () => h("span", { class: "bone" }));
   return h("div", { class: ["bones", kind], role: "status", "aria-label": "Loading" }, bars);
 }
+
+/** A part of 1 as a bar. @param {number} part @param {string} of what the part is of @param {string | number} [colour] */
+export const shareBar = (part, of, colour = 1) => svg("svg", { class: "share", role: "img", "aria-label": share(part) + " " + of },
+  svg("rect", { width: (part * 100).toFixed(1) + "%", height: "100%", rx: 2, class: "f" + colour }));

@@ -96,13 +96,16 @@ export function asTable(label) {
   return { el, update: (/** @type {Options} */ o) => ((latest = o), make()) };
 }
 
-/** Bars without axes, in the height of a line; the last one is the present. @param {number[]} values @param {string} label */
-export function spark(values, label) {
-  const most = Math.max(...values, 1e-9), wide = 5, high = 24;
+/**
+ * Bars without axes, in the height of a line; the last one is the present.
+ * @param {(number | null)[]} values @param {string} label @param {string} [fill] the class of those before
+ */
+export function spark(values, label, fill = "fok") {
+  const most = Math.max(...values.map(Number), 1e-9), wide = 5, high = 24;
   return svg("svg", { class: "spark", role: "img", "aria-label": label, viewBox: `0 0 ${values.length * wide} ${high}`, preserveAspectRatio: "none" },
     values.map((value, i) => {
-      const height = Math.max(1, (value / most) * (high - 1));
-      return svg("rect", { x: i * wide, y: high - height, width: wide - 1, height, class: i === values.length - 1 ? "f1" : "fok" });
+      const height = Math.max(1, (Number(value) / most) * (high - 1));
+      return svg("rect", { x: i * wide, y: high - height, width: wide - 1, height, class: !value ? "fok" : i === values.length - 1 && fill === "fok" ? "f1" : fill });
     }));
 }
 

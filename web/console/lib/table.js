@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 /** @typedef {import("./dom.js").Child} Child */
 
 /**
- * @typedef {{ key: string, title: Child, class?: string, cell: (row: any) => Child, sort?: (row: any) => number | string,
+ * @typedef {{ key: string, title: Child, class?: string, cell: (row: any) => Child, sort?: (row: any) => number | string | null | undefined,
  *   head?: boolean, label?: string }} Column
  * class is that of the cells, such as "num c-s"; head: the cell names the row; label is read for an empty title
  */
@@ -50,6 +50,7 @@ function heading(column, { sort, onsort }) {
 export function sorted(rows, columns, by) {
   const of = columns.find((c) => c.key === by?.key)?.sort;
   if (!of || !by) return rows;
-  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : (a ?? -Infinity) - (b ?? -Infinity) || 0);
-  return rows.toSorted((a, b) => compare(of(a), of(b)) * (by.down ? -1 : 1));
+  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b || 0), turn = by.down ? -1 : 1;
+  // What is not known is last either way.
+  return rows.toSorted((a, b) => (of(a) == null || of(b) == null ? Number(of(a) == null) - Number(of(b) == null) : compare(of(a), of(b)) * turn));
 }

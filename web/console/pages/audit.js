@@ -3,6 +3,7 @@
 
 import { get } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
+import { fileButton } from "../lib/file.js";
 import { full, minute, weekday, zoneName } from "../lib/format.js";
 import { button, chip, code, copy, empty, failed, find, loading, select } from "../lib/ui.js";
 import { facts } from "./people/lists.js";
@@ -11,7 +12,7 @@ import { actions, changes, sentence, summary } from "./people/words.js";
 export const title = "Audit log";
 export const admin = true;
 
-const kinds = { user: "Users", team: "Teams", member: "Members", invitation: "Invitations", key: "Keys", call: "Calls" };
+const kinds = { user: "Users", team: "Teams", member: "Members", invitation: "Invitations", key: "Keys", call: "Calls", provider: "Providers", alert: "Alerts" };
 const spans = /** @type {[string, string][]} */ ([["", "Any time"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["custom", "Days…"]]);
 const hours = { "24h": 24, "7d": 24 * 7, "30d": 24 * 30 };
 const filters = ["q", "action", "actor_id", "target", "span", "from", "to"];
@@ -23,7 +24,8 @@ export async function show(page) {
   const bar = h("div", { class: "filters" }), list = h("section", { class: "card", "aria-label": "Audit log" }, loading("table"));
   let turn = 0, rows = [], next = null;
 
-  page.head({ line: `What administrators and managers did. Times are in ${zoneName()}. Entries cannot be changed or deleted.` });
+  page.head({ line: `What administrators and managers did. Times are in ${zoneName()}. Entries cannot be deleted or changed, but for the name of an erased user.`,
+    actions: fileButton(page, () => ({ path: "/admin/audit", params: asked(), name: "audit.csv" })) });
   fill(page.root, bar, list);
   drawFilters();
 
@@ -48,10 +50,10 @@ export async function show(page) {
     bar.append(fill(h("div", { class: "contents" }), rest));
   }
 
-  const nameIn = (field) => {
+  function nameIn(field) {
     const row = rows.find((r) => r[field] === state[field]);
     return row && (field === "target" ? row.target_name : row.actor_name ?? row.actor_email);
-  };
+  }
 
   async function load() {
     const mine = ++turn;
@@ -75,12 +77,13 @@ export async function show(page) {
     draw();
   }
 
-  const ask = (after) => get("/admin/audit", { limit: 50, q: state.q, action: state.action, actor_id: state.actor_id, target: state.target, ...times(state), after }, { signal });
+  const asked = () => ({ q: state.q, action: state.action, actor_id: state.actor_id, target: state.target, ...times(state) });
+  const ask = (after) => get("/admin/audit", { limit: 50, ...asked(), after }, { signal });
 
   function draw() {
     const open = new Set([...list.querySelectorAll("details[open]")].map((el) => /** @type {HTMLElement} */ (el).dataset.key));
     if (rows.length === 0 && !next) return fill(list, nothing(state, choose));
-    fill(list, days(rows).map(([name, of]) => [h("h2", { class: "day" }, name), h("ol", { class: "log" }, of.map((e) => entry(e, open.has(e.id), choose)))]),
+    fill(list, entries(rows, choose, open),
       h("div", { class: "tfoot" }, h("span", null, next ? `${rows.length} entries` : "This is the beginning of the log."), next ? button("Load older", older) : null));
   }
 
@@ -119,6 +122,14 @@ function days(rows) {
   }
   return [...found];
 }
+
+/**
+ * Entries by days.
+ * @param {any[]} rows @param {(changes: Record<string, string>) => any} choose sets filters @param {Set<string>} [open] the ids of those that are unfolded
+ */
+export const entries = (rows, choose, open = new Set()) => days(rows).map(([name, of]) => [
+  h("h2", { class: "day" }, name), h("ol", { class: "log" }, of.map((e) => entry(e, open.has(e.id), choose))),
+]);
 
 function entry(e, open, choose) {
   const change = summary(e), at = e.at * 1000, body = h("div", { class: "more" });

@@ -3,8 +3,10 @@
 
 import { get } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
+import { fileButton } from "../lib/file.js";
 import { zoneName } from "../lib/format.js";
 import { filtersOf, learn, learnFilters, sourceOf } from "../lib/filters.js";
+import { asCall } from "../lib/refusals.js";
 import { timeOf } from "../lib/range.js";
 import { announce, failed, note } from "../lib/ui.js";
 import { filterBar } from "./calls/bar.js";
@@ -22,14 +24,17 @@ const usual = "1h", liveMs = 2e3, stripMs = 10e3, pageOfRows = 50;
 export async function show(page) {
   const { query, signal } = page, source = sourceOf(page.me, query);
   const state = () => ({
-    time: timeOf(query, usual), filters: filtersOf(query, source), outcome: query.get("outcome") ?? "", status: query.get("status") ?? "",
-    q: query.get("q") ?? "", request: query.get("request_id") ?? "",
+    time: timeOf(query, usual), filters: filtersOf(query, source), outcome: query.get("outcome") ?? "", reason: query.get("reason") ?? "", status: query.get("status") ?? "",
+    q: query.get("q") ?? "", request: query.get("request_id") ?? "", session: query.get("session") ?? "",
   });
   // A range without an end has none in the query: what is newest is wanted.
-  function params({ time, filters, outcome, status, q, request }) {
-    const { from, to, time_zone } = time.params;
-    return { from: request ? "" : from, to: request || (time.open && !time.custom) ? "" : to, time_zone, ...filters, outcome, status, q, request_id: request, limit: pageOfRows };
+  function params({ time, filters, outcome, reason, status, q, request, session }) {
+    const { from, to, time_zone } = time.params, { provider: _, ...others } = filters;
+    const of = outcome === "gateway" ? { ...others, reason } : { ...filters, outcome, status, session };
+    return { from: request || session ? "" : from, to: request || session || (time.open && !time.custom) ? "" : to, time_zone, ...of, q, request_id: request, limit: pageOfRows };
   }
+  // Calls that the gateway refused are a list of their own.
+  const listed = ({ outcome }) => (outcome === "gateway" ? source.refusals : source.calls);
   const place = { notes: h("div", { class: "notes" }), list: h("div") };
   const open = (row, options) => panel.open(row.id, row, options);
   const list = callList({ everyone: source.everyone || source.team !== null, open, older: () => load({ older: true }), total: () => strip.total(), state });
@@ -44,8 +49,9 @@ export async function show(page) {
     busy = true;
     place.list.classList.toggle("stale", loaded && !quiet && !older);
     try {
-      const answer = await get(source.calls, { ...params(now), after: older ? list.last() : "" }, { signal });
+      const answer = await get(listed(now), { ...params(now), after: older ? list.last() : "" }, { signal });
       if (turn !== asked) return;
+      if (now.outcome === "gateway") answer.data = answer.data.map(asCall);
       learn(answer.data);
       fill(place.notes);
       if (older) list.append(answer);
@@ -73,8 +79,7 @@ export async function show(page) {
     return fill(place.list, noCalls({ now, source, change, signal }));
   }
   function broken(error, keep) {
-    if (error.status === 0) {
-      fill(place.notes, note("warn", "The gateway does not answer. Trying again in 5 s."));
+    if (error.status === 0) { // the frame says it
       if (!keep) setTimeout(() => !signal.aborted && load(), 5e3);
     } else if (keep) {
       fill(place.notes, note("warn", error.message));
@@ -86,12 +91,13 @@ export async function show(page) {
   }
   /** Changes the filters, and asks again. */
   function change(changes, { replace = false } = {}) {
-    page.setQuery({ call: null, ...changes }, { replace });
+    page.setQuery({ call: null, ...("outcome" in changes ? { reason: null } : {}), ...changes }, { replace });
     panel.close({ quiet: true });
     load();
     strip.load();
     bar.update(state());
     head();
+    strip.el.hidden = state().session !== "" || state().outcome === "gateway";
     learnFilters(source, state().filters, state().time.params, signal).then(() => signal.aborted || bar.update(state()));
   }
   function toggle(event) {
@@ -102,15 +108,20 @@ export async function show(page) {
     if (live) load({ quiet: true });
   }
   const button = h("button", { type: "button", class: "btn live", "aria-pressed": "true", onclick: toggle }, h("span", { class: "label" }, "Live"));
+  const file = fileButton(page, () => {
+    const { limit: _, ...asked } = params(state());
+    return { path: listed(state()), params: asked, name: state().outcome === "gateway" ? "refusals.csv" : "calls.csv" };
+  });
   function head() {
     button.hidden = !state().time.open;
-    page.head({ line: `${source.line === "Everyone" ? "Everyone’s calls" : source.line}, newest first. Times are ${zoneName()}.`, actions: button });
+    page.head({ line: `${source.line === "Everyone" ? "Everyone’s calls" : source.line}, newest first. Times are ${zoneName()}.`, actions: [button, file] });
   }
 
   const bar = filterBar({ page, source, state, change, signal });
   fill(page.root, bar.el, place.notes, strip.el, place.list, panel.el);
   head();
   bar.update(state());
+  strip.el.hidden = state().session !== "" || state().outcome === "gateway"; // sums know neither
   callKeys({ signal, list, panel });
   page.every(liveMs, () => live && loaded && state().time.open && load({ quiet: true }));
   page.every(stripMs, () => live && state().time.open && strip.load(true));
@@ -118,8 +129,10 @@ export async function show(page) {
   strip.load();
   learnFilters(source, state().filters, state().time.params, signal).then(() => signal.aborted || bar.update(state()));
   const wait = setTimeout(() => !loaded && place.list.childElementCount === 0 && fill(place.list, list.skeleton()), 200);
-  if (query.get("call")) panel.open(query.get("call"), null, { pushed: false });
+  if (query.get("call") && state().outcome !== "gateway") panel.open(query.get("call"), null, { pushed: false });
   await first;
+  const refused = list.rows().find((row) => row.id === query.get("call") && row.message);
+  if (refused) open(refused, { pushed: false });
   clearTimeout(wait);
   if (state().request && list.size() === 1 && !query.get("call")) open(list.rows()[0], { replace: true });
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Home: does the gateway run, and how does one use it?
+// Home: is it well, and how does one use it?
 
 import { get } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
@@ -8,6 +8,8 @@ import { windows } from "../lib/limits.js";
 import { bars } from "../lib/plot.js";
 import { keysMade, loginMethods } from "../lib/state.js";
 import { bar, card, failed, loading, note, status, table, url } from "../lib/ui.js";
+import { hands, ofBudgets, ofHealth, ofMember, ofSettings } from "./home/hands.js";
+import { hour, params } from "./home/hour.js";
 import { clients } from "./snippets.js";
 
 export const title = "Home";
@@ -19,12 +21,11 @@ export async function show(page) {
     line: `${weekday(Date.now())}, ${minute(Date.now())} (${zoneName()})`,
     actions: [h("a", { class: "btn", href: "/playground" }, icon("play"), "Open playground"), h("a", { class: "btn first", href: "/keys?new=1" }, icon("plus"), "Create key")],
   });
-  const calls = h("div"), spend = h("div"), providers = h("div"), health = h("span");
-  fill(page.root, h("div", { class: "stack" },
-    methods.open ? note("bad", "Anyone who reaches this address can use it: calls need no key. Set REQUIRE_AUTH=true to change that.") : null,
-    methods.simulated ? note("warn", "The providers are simulated: answers are made up and cost nothing. Set a provider's key, such as OPENAI_API_KEY, and leave SIMULATOR out.") : null,
+  const last = h("div"), calls = h("div"), spend = h("div"), providers = h("div"), health = h("span"), todo = hands();
+  todo.show("settings", ofSettings(methods));
+  fill(page.root, todo.el, h("div", { class: "stack" }, last,
     h("div", { class: "two" },
-      h("div", { class: "stack" }, connect(health, page.signal), calls),
+      h("div", { class: "stack" }, connect(page.signal), calls),
       h("div", { class: "stack" }, spend, providers, about(methods)))));
   const part = async (place, label, load) => {
     if (!place.childElementCount) fill(place, card({ title: label, pad: true }, loading()));
@@ -35,9 +36,15 @@ export async function show(page) {
     }
   };
   const loadCalls = () => part(calls, "Latest calls", () => latest(page));
-  const loadHealth = () => part(providers, "Providers", () => healthOf(page, health));
-  await Promise.all([loadCalls(), loadHealth(), part(spend, "Spend", () => spending(page, user))]);
-  page.every(30_000, () => (loadCalls(), loadHealth()));
+  const loadHealth = () => part(providers, "Providers", () => healthOf(page, health, todo));
+  const loadHour = () => part(last, "Last hour", async () => hour(await get(usageOf(user), params(), { signal: page.signal }), health));
+  const loadBudgets = async () => {
+    const { data } = await get(user.admin ? "/admin/budgets" : "/auth/keys", null, { signal: page.signal });
+    todo.show("budgets", user.admin ? ofBudgets(data) : ofMember(user, data));
+  };
+  const load = () => Promise.all([loadHour(), loadCalls(), loadHealth(), loadBudgets().catch(() => {})]); // without budgets the rest is whole
+  await Promise.all([load(), part(spend, "Spend", () => spending(page, user, methods.simulated))]);
+  page.every(30_000, load);
   page.every(3_000, async () => {
     if (!calls.querySelector(".steps")) return;
     const first = await get(user.admin ? "/admin/calls" : "/v1/calls", { limit: 1 }, { signal: page.signal }).catch(() => null);
@@ -45,9 +52,11 @@ export async function show(page) {
   });
 }
 
-function connect(health, signal) {
+const usageOf = (user) => (user.admin ? "/admin/usage" : "/v1/usage");
+
+function connect(signal) {
   const base = location.origin, key = keysMade()[0];
-  return card({ title: "Connect a client", actions: health },
+  return card({ title: "Connect a client" },
     h("div", { class: "pad stack" },
       h("div", { class: "gridk" },
         h("div", { class: "field" }, h("span", { class: "lab" }, "Base URL"), url(base + "/v1", { label: "Copy the base URL" })),
@@ -84,15 +93,16 @@ function steps(user) {
     step(false, "See it here, in Calls and in Usage.", "/calls", "Calls")));
 }
 
-async function spending(page, user) {
+async function spending(page, user, simulated) {
   const now = new Date(), from = new Date(now.getFullYear(), now.getMonth(), 1);
-  const usage = await get(user.admin ? "/admin/usage" : "/v1/usage", { from: from.toISOString(), to: now.toISOString(), step: "1d", time_zone: zone }, { signal: page.signal });
+  const usage = await get(usageOf(user), { from: from.toISOString(), to: now.toISOString(), step: "1d", time_zone: zone }, { signal: page.signal });
   const budget = user.admin ? await get("/admin/budget", null, { signal: page.signal }).catch(() => null) : user.budget;
   const limit = user.admin ? budget?.limit_usd ?? null : user.budget_usd ?? null;
   const spent = limit !== null ? budget.spent_usd : usage.total.cost_usd;
   const times = usage.series.times.map((t) => t * 1000), values = times.map((_, i) => usage.series.groups.reduce((sum, g) => sum + g.cost_usd[i], 0));
   return card({ title: user.admin ? "Spend this month, everyone" : "Your spend this month", actions: h("a", { href: "/usage" }, "Usage") }, h("div", { class: "pad stack" },
     h("div", { class: "big" }, h("b", null, money(usage.total.cost_usd)), " ", h("span", { class: "soft" }, count(usage.total.calls) + (usage.total.calls === 1 ? " call" : " calls"))),
+    simulated ? h("p", { class: "soft xs" }, "Answers are made up: this is what such calls would cost.") : null,
     limit !== null ? bar(spent, limit, { label: user.admin ? "the gateway" : "your account", window: windows[user.admin ? budget.window : user.budget_window], foot: forecast(budget, limit) }) : null,
     bars({ times, end: now.getTime(), series: [{ name: "Spend", values, colour: 1 }], label: "Spend by day this month", axis: axisMoney, format: money, height: 132, left: 40, partial: true, nothing: "Nothing spent yet" }).el));
 }
@@ -106,11 +116,12 @@ function forecast(budget, limit) {
   return h("span", { class: will > limit ? "warn" : null }, `At this pace ${money(will)} by ${weekday(budget.resets_at * 1000)}`);
 }
 
-async function healthOf(page, place) {
+async function healthOf(page, place, todo) {
   const report = await get("/health", null, { signal: page.signal, anonymous: true }).catch((error) => {
     if (error.status === 503) return null;
     throw error;
   });
+  todo.show("health", ofHealth(report, page.me.user.admin));
   fill(place, !report ? status("bad", "Nobody can be served now") : report.status === "healthy" ? status("good", "Running") : status(report.status === "degraded" ? "warn" : "bad", report.status === "degraded" ? "Degraded" : "Unhealthy"));
   const words = { healthy: ["good", "Healthy"], degraded: ["warn", "Degraded"], unhealthy: ["bad", "Unhealthy"] };
   const line = (name, state) => [h("dt", null, name), h("dd", null, status(.../** @type {[any, string]} */ (words[state] ?? ["off", state])))];

@@ -3,15 +3,18 @@
 
 import { get, send } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
-import { ago, money, until, whole, zoneName } from "../lib/format.js";
+import { fileButton } from "../lib/file.js";
+import { ago, money, until, weekday, whole, zoneName } from "../lib/format.js";
 import { isSpent, limitFields, limitTags, readLimits, renewal, windows } from "../lib/limits.js";
 import { spark } from "../lib/plot.js";
+import { refusedLink } from "../lib/refusals.js";
+import { rowLink } from "../lib/rows.js";
 import { rememberKey } from "../lib/state.js";
 import {
   bar, button, card, code, confirm, copy, dialog, empty, failed, field, find, formError, loading, menuButton, note, segments, select, sorted,
   table, tag, toast,
 } from "../lib/ui.js";
-import { attempt } from "./people/team.js";
+import { attempt, restore, undoable } from "./people/team.js";
 import { snippets, withModels } from "./snippets.js";
 
 export const title = "Keys";
@@ -28,7 +31,7 @@ export async function show(page) {
   for (const t of managed) lists.push([t.id, "Team " + t.name]);
   page.head({
     line: scope === "all" ? "Everyone" : scope === "own" ? "Yours" : "Team " + (managed.find((t) => t.id === scope)?.name ?? ""),
-    actions: [button("Create key", () => create(state), { class: "first", icon: "plus" })],
+    actions: [scope === "own" ? null : fileButton(page, () => ({ path: root(scope), params: { state: state.which }, name: "keys.csv" })), button("Create key", () => create(state), { class: "first", icon: "plus" })],
   });
   const draw = () => fill(body, list(state, draw));
   fill(page.root, notes, h("div", { class: "filters" },
@@ -50,7 +53,7 @@ export async function show(page) {
       state.defaults = answer.defaults ?? {};
       const spent = state.all.filter((k) => !k.revoked_at && isSpent(k.budget));
       fill(notes, spent.map((k) => note("bad", h("b", null, k.name), ` has spent its budget of ${money(k.budget_usd)} ${windows[k.budget_window]}. Its calls get 402`,
-        k.budget.resets_at ? ` until ${renewal(k.budget).replace("Renewed ", "")}` : "", ". Raise the budget, or wait.")));
+        k.budget.resets_at ? ` until ${weekday(k.budget.resets_at * 1000)}` : "", ". Raise the budget, or wait.")));
       notes.hidden = spent.length === 0;
       draw();
     } catch (error) {
@@ -60,7 +63,8 @@ export async function show(page) {
   }
 }
 
-const root = (scope) => (scope === "all" ? "/admin/keys" : scope === "own" ? "/auth/keys" : `/auth/teams/${scope}/keys`);
+/** Where the keys of a scope are: everyone's, one's own, or those of a team. @param {string} scope */
+export const root = (scope) => (scope === "all" ? "/admin/keys" : scope === "own" ? "/auth/keys" : `/auth/teams/${scope}/keys`);
 
 /** All pages of the list, of at most some thousand keys. */
 async function readAll({ scope, which, page }) {
@@ -80,7 +84,7 @@ const owner = (k) => k.user_email ?? k.team_name ?? "";
 const isOthers = (state, k) => state.scope !== "own" && k.user_id && k.user_id !== state.page.me.user.id;
 
 /** What stands for the secret of a key: its beginning, or how it is fetched. */
-const secretOf = (state, k) => {
+export const secretOf = (state, k) => {
   if (!k.pending) return h("span", { class: "sub mono" }, k.prefix + "…");
   return isOthers(state, k) ? tag("warn", "Waiting to be fetched") : button("Fetch the secret", () => fetchSecret(state, k), { class: "link" });
 };
@@ -91,8 +95,8 @@ function list(state, draw) {
   /** @type {import("../lib/ui.js").Column[]} */
   const columns = [
     { key: "name", title: "Name", head: true, class: "k-name clip", sort: (k) => k.name, cell: (k) => [
-      h("a", { class: "name elide", href: "/calls?key_id=" + k.id, title: k.name }, k.name),
-      secretOf(state, k)] },
+      rowLink("key", k.id, k.name),
+      secretOf(state, k), refusedLink(k, ["all", "own"].includes(state.scope) ? null : state.scope)] },
     { key: "spent", title: "Spent of budget", class: "k-use full", sort: (k) => k.budget ? k.budget.spent_usd / Math.max(k.budget_usd, 1e-9) : -1, cell: spent },
     others ? { key: "owner", title: "Owner", class: "c-s c-l", sort: owner, cell: (k) => h("span", { class: "elide", title: owner(k) }, owner(k) || "–") } : null,
     { key: "limits", title: "Limits", class: "c-s c-l", cell: limitTags },
@@ -117,14 +121,16 @@ function spent(k) {
   return bar(k.budget.spent_usd, k.budget_usd, { label: k.name, window: windows[k.budget_window], title: renewal(k.budget), foot: over ? renewal(k.budget, true) : null });
 }
 
-function expiry(k) {
+/** Until when a key works, or its former secret. @param {any} k */
+export function expiry(k) {
   if (k.previous_expires_at) return tag("info", "Former secret works, " + until(k.previous_expires_at * 1000));
   if (!k.expires_at) return h("span", { class: "soft" }, "Never");
   const text = until(k.expires_at * 1000), soon = k.expires_at * 1000 - Date.now() < 7 * 86400e3;
   return soon ? tag(text === "over" ? "bad" : "warn", text === "over" ? "Expired" : text) : h("span", { class: "soft" }, text);
 }
 
-function actions(state, k) {
+/** What can be done to a key. @param {{ page: any, scope: string, reload: () => any }} state @param {any} k */
+export function actions(state, k) {
   return [
     { text: "Show its calls", icon: "list", href: "/calls?key_id=" + k.id },
     { text: "Show its usage", icon: "chart", href: "/usage?key_id=" + k.id },
@@ -232,8 +238,8 @@ function rotate(state, k) {
   formDialog({
     title: `Rotate ${k.name}?`, action: "Make a new secret",
     body: [
-      h("p", null, "The key gets a new secret and keeps its name, limits and spend. The secret of now goes on working for a while, so that ", isOthers(state, k) ? "its owner can fetch the new one, under Keys." : "you can put the new one in place."),
-      field({ label: "The secret of now works for", name: "overlap", type: "select", value: "86400", options: [["3600", "1 hour more"], ["86400", "1 day more"], ["604800", "7 days more"], ["0", "Ends at once"]] }),
+      h("p", null, "The key gets a new secret and keeps its name, limits and spend. The current secret keeps working for a while, so that ", isOthers(state, k) ? "its owner can fetch the new one, under Keys." : "you can put the new one in place."),
+      field({ label: "The current secret keeps working for", name: "overlap", type: "select", value: "86400", options: [["3600", "1 hour"], ["86400", "1 day"], ["604800", "7 days"], ["0", "No time: it ends now"]] }),
     ],
     submit: async (form) => {
       const key = await send("POST", `${root(state.scope)}/${k.id}/rotate`, { overlap_seconds: Number(form.elements["overlap"].value) });
@@ -252,14 +258,7 @@ function rotate(state, k) {
 async function revoke(state, k) {
   const today = k.daily_calls?.at(-1) ?? 0;
   const use = k.last_used_at ? `It was last used ${ago(k.last_used_at * 1000)}${today ? `, ${today === 1 ? "once" : whole(today) + " times"} today` : ""}.` : "It was never used.";
-  const yes = await confirm({ title: `Revoke ${k.name}?`, text: `Calls with this key are refused within a second. ${use} This cannot be undone.`, action: "Revoke key", keep: "Keep key" });
-  if (!yes) return;
-  try {
-    await send("DELETE", `${root(state.scope)}/${k.id}`);
-    toast(k.name + " is revoked");
-    state.reload();
-  } catch (error) {
-    toast(/** @type {any} */ (error).message);
-  }
+  const yes = await confirm({ title: `Revoke ${k.name}?`, text: `Calls with this key are refused within a second. ${use} ${undoable}`, action: "Revoke key", keep: "Keep key" });
+  const path = `${root(state.scope)}/${k.id}`;
+  if (yes) await attempt(() => send("DELETE", path), k.name + " is revoked", state.reload, restore(path, k.name + " works again", state.reload));
 }
-

@@ -3,10 +3,10 @@
 import { fill, h, icon } from "../lib/dom.js";
 import { get } from "../lib/api.js";
 import { money } from "../lib/format.js";
+import { find, load } from "../lib/models.js";
 import { announce, empty, failed } from "../lib/ui.js";
 import { keysMade } from "../lib/state.js";
 import { messageBox } from "./playground/box.js";
-import { find, load } from "./playground/catalogue.js";
 import { codebox } from "./playground/codebox.js";
 import { nextOrLast, request, running, settings, unanswered } from "./playground/conversation.js";
 import { end, keptLane, lane } from "./playground/lane.js";

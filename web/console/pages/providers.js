@@ -5,8 +5,10 @@ import { get } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
 import { ago, axisCount, day, duration, full, minute, share, whole } from "../lib/format.js";
 import { strip } from "../lib/plot.js";
+import { rowLink } from "../lib/rows.js";
 import { button, card, empty, failed, loading, note, status, table, tag } from "../lib/ui.js";
 import { plural } from "./people/lists.js";
+import { addProvider } from "./providers/add.js";
 
 export const title = "Providers";
 export const admin = true;
@@ -24,7 +26,7 @@ export async function show(page) {
     fill(/** @type {Element} */ (toggle.querySelector(".label")), live ? "Live" : "Paused");
     if (live) load();
   }, { class: "live", pressed: true });
-  page.head({ line: "From live traffic of the last hour. No test calls are made.", actions: toggle });
+  page.head({ line: "From live traffic of the last hour. No test calls are made.", actions: [toggle, button("Add a provider", () => addProvider(), { icon: "plus" })] });
   fill(page.root, loading("plot"));
 
   async function load() {
@@ -39,7 +41,7 @@ export async function show(page) {
     } catch (error) {
       if (signal.aborted) return;
       if (!parts.cards.isConnected) fill(page.root, h("section", { class: "card" }, failed(error, load, "The providers")));
-      else fill(parts.notes, note("bad", h("b", null, error.status ? "The state could not be loaded. " : "The gateway does not answer. "), error.status ? error.message : "Trying again."));
+      else if (error.status) fill(parts.notes, note("bad", h("b", null, "The state could not be loaded. "), error.message));
       seen = "";
     } finally {
       asking = false;
@@ -74,7 +76,7 @@ const ending = (key) => (key.key ? "…" + key.key : "no key");
 const left = (until) => h("span", { dataset: { until } });
 
 /** What is wrong now, each with what to do. */
-function problems(used, report) {
+export function problems(used, report) {
   const notes = [];
   const moved = (name) => {
     const calls = report.fallbacks.filter((f) => f.provider === undefined || f.provider === name).reduce((sum, f) => sum + f.calls, 0);
@@ -96,12 +98,12 @@ function problems(used, report) {
 const sentenceOf = (text) => (text ? text[0].toUpperCase() + text.slice(1) + "." : "");
 const errorsOf = (p) => (p.last_hour.calls ? p.last_hour.failed / p.last_hour.calls : 0);
 
-function provider(p, plots) {
+export function provider(p, plots, name = rowLink("provider", p.name, p.name)) {
   const [kind, word] = states[p.status] ?? ["", p.status], hour = p.last_hour, none = !hour.calls;
   const stat = (name, value, state) => h("div", null, h("dt", null, name), h("dd", { class: state ?? null }, value));
   const ttft = h("abbr", { title: "Time to first token" }, "TTFT");
   return card({
-    title: p.name, line: [plural(p.models, "model"), p.simulated ? ", simulated" : null, p.type === p.name ? null : `, ${p.type}`], class: "provider", actions: tag(/** @type {any} */ (kind), word),
+    title: name, line: [plural(p.models, "model"), p.simulated ? ", simulated" : null, p.type === p.name ? null : `, ${p.type}`], class: "provider", actions: tag(/** @type {any} */ (kind), word),
   },
   h("dl", { class: "stat" },
     stat("Errors", none ? "–" : share(errorsOf(p)), errorsOf(p) > 0.02 ? "bad" : null),
@@ -139,7 +141,7 @@ const events = {
   key_cooling_down: ["warn", (k) => `key ${k} is cooling down`], key_refused: ["bad", (k) => `key ${k} is refused`], key_restored: ["good", (k) => `key ${k} is in use again`],
 };
 
-function happened({ data, since }) {
+export function happened({ data, since }) {
   const recent = data.flatMap((p) => p.recent.map((e) => ({ ...e, provider: p.name }))).sort((a, b) => b.at - a.at).slice(0, 50);
   const today = day(Date.now());
   return card({ title: "What happened", line: `Circuits and keys, since ${day(since * 1000) === today ? minute(since * 1000) : day(since * 1000)}` }, recent.length
@@ -161,6 +163,6 @@ function fallbacks(report) {
     { key: "calls", title: "Used", class: "num", cell: (r) => h("span", { title: `Since ${full(report.since * 1000)}, ${ago(report.since * 1000)}` }, whole(r.calls)) },
   ];
   return card({ title: "Where calls go when a model fails", line: ["Set by ", h("code", null, "FALLBACKS"), "; counted since ", minute(report.since * 1000), " on this replica"] }, table({
-    label: "Fallbacks", columns, rows, empty: empty({ text: ["No fallback is set. With FALLBACKS another model answers when one fails, such as ", h("code", null, "gpt-5=claude-opus-5"), "."] }),
+    label: "Fallbacks", columns, rows, empty: empty({ text: ["No fallback is set. With FALLBACKS another model answers when one fails, such as ", h("code", null, "gpt-6-sol=claude-opus-5"), "."] }),
   }));
 }

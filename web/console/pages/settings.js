@@ -43,7 +43,7 @@ export async function show(page) {
 /** The name of the setting stands before what is wrong with it. */
 function warning({ setting, message }) {
   if (!setting) return note("warn", message);
-  return note("warn", message.startsWith(setting) ? [h("b", null, setting), message.slice(setting.length)] : [h("b", null, setting + ": "), message]);
+  return note(setting === "REQUIRE_AUTH" ? "bad" : "warn", message.startsWith(setting) ? [h("b", null, setting), message.slice(setting.length)] : [h("b", null, setting + ": "), message]);
 }
 
 const columns = [

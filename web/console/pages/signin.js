@@ -60,7 +60,7 @@ function about(methods, welcome) {
       h("p", { class: "wide" }, "Point any OpenAI or Anthropic client at the base URL. Sign in to make a key, see what it spends and try models side by side."),
       h("div", { class: "field" }, h("span", { class: "lab" }, "Base URL"), urlBox(location.origin + "/v1", { label: "Copy the base URL" })),
       methods.open ? note("bad", "Anyone who reaches this address can use it: calls need no key. Set REQUIRE_AUTH=true to change that.") : null,
-      methods.simulated ? note("warn", "The providers are simulated: answers are made up and cost nothing.") : null,
+      methods.simulated ? note("warn", "The providers are simulated: answers are made up.") : null,
       welcome ? h("div", { class: "wide" }, clients()) : null),
     h("div", { class: "links" }, health, h("a", { href: "/docs" }, "Docs"), h("a", { href: "/health" }, "Health"),
       h("span", { class: "soft" }, "Version " + methods.version)));

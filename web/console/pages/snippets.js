@@ -2,9 +2,10 @@
 // How each client is pointed at the gateway. docs/clients.md says more of each.
 
 import { fill, h } from "../lib/dom.js";
+import { find, load } from "../lib/models.js";
+import { picker } from "../lib/picker.js";
 import { remember, remembered } from "../lib/state.js";
-import { code, tabs } from "../lib/ui.js";
-import { find, load } from "./playground/catalogue.js";
+import { code, field, tabs } from "../lib/ui.js";
 
 /** What stands for a key that was not made in this tab. */
 export const hole = "YOUR_KEY";
@@ -105,7 +106,7 @@ export function withModels(draw, { key, signal }) {
  * @param {{ key?: string | null, signal?: AbortSignal }} of key: the secret of a key
  */
 export function clients({ key, signal } = {}) {
-  return withModels((models) => {
+  const draw = (models) => {
     const values = { base: location.origin, key: key ?? hole, ...models };
     return tabs({
       label: "Client", chosen: remembered("client", "curl"), onchange: (id) => remember("client", id),
@@ -113,5 +114,9 @@ export function clients({ key, signal } = {}) {
         id: s.id, title: s.title, panel: () => h("div", { class: "pad" }, code(s.text(values), s.title + " snippet", hole)),
       })),
     });
-  }, { key, signal });
+  };
+  const place = withModels(draw, { key, signal });
+  return signal ? [place, h("div", { class: "pad" }, field({ label: "Another model", name: "model", control: (props) => picker({
+    props, value: [], models: () => load({ key: key ?? undefined, signal }).then((list) => list.models), onpick: ([name]) => fill(place, draw({ model: name, codex: name })),
+  }).el }))] : place;
 }

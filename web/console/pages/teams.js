@@ -5,21 +5,19 @@ import { get, send } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
 import { limitFields, readLimits } from "../lib/limits.js";
 import { spark } from "../lib/plot.js";
+import { addressOf, rowLink } from "../lib/rows.js";
 import { button, card, empty, failed, field, formData, loading, menuButton, table, toast } from "../lib/ui.js";
 import { budgetBar, editLimits, formDialog, limitsText, rename } from "./people/limits.js";
 import { plural } from "./people/lists.js";
-import { deleteTeam, showTeam } from "./people/team.js";
+import { deleteTeam } from "./people/team.js";
 
 export const title = "Teams";
 export const admin = true;
 
 /** @param {any} page */
 export async function show(page) {
-  const id = page.query.get("team");
-  return id ? showTeam(page, id) : showTeams(page);
-}
-
-async function showTeams(page) {
+  const former = page.query.get("team"); // the address of a team before it had a page
+  if (former) return page.go(addressOf("team", former), { replace: true });
   const { signal } = page, everything = page.me.user.admin;
   const list = h("section", { class: "card", "aria-label": "Teams" }, loading("table"));
   let teams = [], more = false, calls = new Map();
@@ -34,7 +32,8 @@ async function showTeams(page) {
       more = found.has_more ?? false;
       draw();
       calls = await callsOf(teams, everything, signal);
-      draw();
+      // Another draw would take the focus from a row.
+      for (const [id, days] of calls) list.querySelector(`tr[data-key="${CSS.escape(id)}"] .k-spark`)?.replaceChildren(sparkOf(days));
     } catch (error) {
       if (!signal.aborted) fill(list, failed(error, load, "The teams"));
     }
@@ -49,7 +48,7 @@ async function showTeams(page) {
 
   function draw() {
     fill(list, table({
-      label: "Teams", class: "rt people", rows: teams, key: (t) => t.id, onrow: (t) => page.go("/teams?team=" + t.id), columns: columnsOf(calls, everything, load),
+      label: "Teams", class: "rt people", rows: teams, key: (t) => t.id, columns: columnsOf(calls, everything, load),
       empty: empty({
         text: everything ? "There are no teams yet. A team has members, keys and a budget that bounds all of them." : "You manage no team.",
         action: everything ? button("Create team", () => createTeam(page), { class: "first", icon: "plus" }) : null,
@@ -63,22 +62,21 @@ async function showTeams(page) {
 
 function columnsOf(calls, everything, load) {
   return [
-    { key: "name", title: "Team", class: "clip p-name", cell: (t) => h("a", { class: "name elide", href: "/teams?team=" + t.id, title: t.name }, t.name) },
+    { key: "name", title: "Team", class: "clip p-name", cell: (t) => rowLink("team", t.id, t.name) },
     { key: "members", title: "Members", class: "num p-state", cell: (t) => [t.members, h("span", { class: "only-s soft xs" }, t.members === 1 ? " member" : " members")] },
     { key: "budget", title: "Spent of budget", class: "p-use", cell: (t) => budgetBar(t, t.name) },
     { key: "limits", title: "Other limits", class: "c-w soft xs", cell: (t) => limitsText(t) || "–" },
-    { key: "calls", title: "Calls, 14 d", class: "c-s k-spark", cell: (t) => {
-      const days = calls.get(t.id);
-      return days ? spark(days, `Calls a day, last 14 days: ${plural(days.reduce((a, b) => a + b, 0), "call")}`) : h("span", { class: "spark" });
-    } },
+    { key: "calls", title: "Calls, 14 d", class: "c-s k-spark", cell: (t) => (calls.has(t.id) ? sparkOf(calls.get(t.id)) : h("span", { class: "spark" })) },
     { key: "keys", title: "Keys", class: "num c-s", cell: (t) => t.keys },
     { key: "actions", title: "", label: "Actions", class: "num p-act", cell: (t) => menuButton("Actions for " + t.name, () => actionsOf(t, everything, load)) },
   ];
 }
 
+const sparkOf = (days) => spark(days, `Calls a day, last 14 days: ${plural(days.reduce((a, b) => a + b, 0), "call")}`);
+
 function actionsOf(t, everything, load) {
   const path = "/admin/teams/" + t.id;
-  const open = [{ text: "Members and keys", icon: "team", href: "/teams?team=" + t.id }];
+  const open = [{ text: "Members and keys", icon: "team", href: addressOf("team", t.id) }];
   if (!everything) return open;
   return [
     ...open,
@@ -116,7 +114,7 @@ function createTeam(page) {
     save: (body) => send("POST", "/admin/teams", body),
     done: (team) => {
       toast(`${team.name} is created`);
-      page.go("/teams?team=" + team.id);
+      page.go(addressOf("team", team.id));
     },
   });
 }

@@ -3,10 +3,12 @@
 
 import { get } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
+import { fileButton } from "../lib/file.js";
 import { zoneName } from "../lib/format.js";
 import { chips, chooseDays, chooseFilters, chooseSource, filtersOf, kinds, learn, learnFilters, sourceOf } from "../lib/filters.js";
 import { boundsOf, dateOf, ranges, timeOf } from "../lib/range.js";
-import { announce, button, chip, failed, loading, note, segments, select, toast } from "../lib/ui.js";
+import { refusedText } from "../lib/refusals.js";
+import { announce, button, chip, failed, loading, note, segments, select } from "../lib/ui.js";
 import { breakdown } from "./usage/breakdown.js";
 import { nothing } from "./usage/nothing.js";
 import { read } from "./usage/read.js";
@@ -14,7 +16,7 @@ import { details, overview } from "./usage/plots.js";
 
 export const title = "Usage";
 
-const usual = "30d", everyMs = 30e3, dayMs = 86400e3;
+const usual = "7d", everyMs = 30e3, dayMs = 86400e3;
 
 // How many weeks before a time of days begins that which it is compared with; 0: it is the previous period.
 const weeksBack = (time) => (time.step === "1d" ? Math.max(1, Math.floor(Math.round((time.to - time.from) / dayMs) / 7)) : 0);
@@ -30,10 +32,13 @@ export async function show(page) {
   let asked = 0;
 
   const state = () => ({
-    time: timeOf(query, usual), filters: filtersOf(query, source), by: kinds[query.get("by")] && source.kinds.includes(query.get("by")) ? query.get("by") : "model",
+    time: timeOf(query, usual), filters: filtersOf(query, source), by: kindOf(query.get("by")) ?? "model", then: second(),
     measure: query.get("measure") ?? "spend", compare: query.get("compare") === "1", sort: sortOf(query.get("sort") ?? "-spend"),
   });
-  const params = ({ time, filters, by }) => ({ ...time.params, step: time.step, group_by: by, previous: true, ...filters });
+  const kindOf = (by) => (kinds[by] && source.kinds.includes(by) ? by : null);
+  // What each group is told apart by, once more.
+  const second = () => (query.get("then") === (kindOf(query.get("by")) ?? "model") ? null : kindOf(query.get("then")));
+  const params = ({ time, filters, by, then }) => ({ ...time.params, step: time.step, group_by: [by, then].filter(Boolean), previous: true, ...filters });
 
   // Days are compared with the same days of the week.
   function earlier({ time, filters }) {
@@ -64,7 +69,7 @@ export async function show(page) {
   }
   function broken(error, quiet) {
     if (error.status === 0) setTimeout(() => !page.signal.aborted && load(quiet), 5e3);
-    if (parts && error.status === 0) return fill(place.notes, note("warn", "The gateway does not answer. Trying again in 5 s."));
+    if (parts && error.status === 0) return; // the frame says it
     if (quiet) return;
     parts = null;
     fill(place.notes);
@@ -78,8 +83,15 @@ export async function show(page) {
     else if (data) render();
     bar();
   }
+  /** @param {(all: any) => any} what of the parameters is asked for */
+  const fileOf = (what) => {
+    const asked = state();
+    return { path: source.usage, params: what(params(asked)), name: `usage-${dateOf(asked.time.from)}-to-${dateOf(asked.time.to - 1)}.csv` };
+  };
   const actions = {
     state, change, source,
+    // The sums of the whole time; those of the plot have a row for each of its steps.
+    file: () => fileButton(page, () => fileOf(({ step: _, previous: __, ...rest }) => rest), "Save the sums of the whole time"),
     zoom: (first, last) => (change(boundsOf(data.times, data.end, first, last)), announce("Zoomed in")),
     calls: (i) => page.go("/calls" + callsOf(i)),
   };
@@ -91,9 +103,17 @@ export async function show(page) {
     return "?" + search;
   }
 
+  // How many calls the gateway refused in the time, and why.
+  function refusedNote({ time, filters }) {
+    const text = refusedText(data.refused, "by the gateway");
+    const of = time.custom ? { from: query.get("from") ?? "", to: query.get("to") ?? "" } : { range: time.range };
+    const search = new URLSearchParams({ outcome: "gateway", ...of, ...filters, ...(source.team ? { team_id: source.team } : {}) });
+    return text ? note("info", text + ". ", h("a", { href: "/calls?" + search }, "Show them")) : null;
+  }
+
   function render() {
     const now = state();
-    fill(place.notes, notesOf(data, page.me));
+    fill(place.notes, notesOf(data, page.me), refusedNote(now));
     if (data.total.calls === 0 && !(data.previous?.total.calls > 0)) {
       parts = null;
       return fill(place.body, nothing(now, source, change));
@@ -109,6 +129,7 @@ export async function show(page) {
     const now = state();
     fill(place.filters, chooseSource(page, source),
       select({ label: "Group by", value: now.by, options: source.kinds.map((by) => [by, "By " + by]), onchange: (by) => change({ by: by === "model" ? null : by }) }),
+      select({ label: "Then by", value: now.then ?? "", options: [["", "One group"], ...source.kinds.filter((by) => by !== now.by).map((by) => /** @type {[string, string]} */ ([by, "and " + by]))], onchange: (then) => change({ then }) }),
       chips(now.filters, change),
       now.time.custom ? chip(now.time.text, () => change({ from: null, to: null }), "Back to the " + ranges[now.time.range].text) : null,
       button("Filter", () => chooseFilters(source, now.filters, now.time.params, change), { class: "bare", icon: "plus" }));
@@ -120,21 +141,10 @@ export async function show(page) {
           options: [...Object.keys(ranges).map((name) => /** @type {[string, string]} */ ([name, name])), ["custom", "Custom"]],
           onchange: (range) => (range === "custom" ? chooseDays(now.time, change, dateOf) : change({ range: range === usual ? null : range, from: null, to: null })),
         }),
-        button("CSV", save, { icon: "down" }),
+        fileButton(page, () => fileOf(({ previous: _, ...rest }) => rest), "Save the plot, a row for each step"),
       ],
     });
   }
-  async function save() {
-    const now = state(), name = `usage-${dateOf(now.time.from)}-to-${dateOf(now.time.to - 1)}.csv`;
-    const { previous: _, ...asked } = params(now);
-    try {
-      download(await get(source.usage, asked, { accept: "text/csv", signal: page.signal }), name);
-      toast(name + " is saved");
-    } catch (error) {
-      if (!page.signal.aborted) toast("It could not be saved. " + /** @type {any} */ (error).message);
-    }
-  }
-
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open]") && state().time.custom) change({ from: null, to: null });
   }, { signal: page.signal });
@@ -162,11 +172,4 @@ function notesOf(data, me) {
       : null,
     data.daysBefore ? note("info", `Before ${data.daysBefore} there are sums of whole days in UTC only.`) : null,
   ];
-}
-
-/** Saves a text as a file. @param {string} text @param {string} name */
-function download(text, name) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
-  h("a", { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 1e3);
 }

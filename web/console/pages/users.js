@@ -3,13 +3,16 @@
 
 import { get, send } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
+import { fileButton } from "../lib/file.js";
 import { limitFields, readLimits } from "../lib/limits.js";
 import { ago, full, until } from "../lib/format.js";
+import { rowLink } from "../lib/rows.js";
 import { loginMethods } from "../lib/state.js";
 import { button, confirm, empty, failed, field, find, formData, loading, menuButton, segments, select, status, table, tag, toast } from "../lib/ui.js";
 import { budgetBar, budgetText, editLimits, formDialog, limitsText, rename } from "./people/limits.js";
 import { invite, showLinks } from "./people/links.js";
 import { all, plural } from "./people/lists.js";
+import { attempt, restore } from "./people/team.js";
 
 export const title = "Users";
 export const admin = true;
@@ -27,6 +30,7 @@ export async function show(page) {
   let turn = 0, users = [], invitations = [], more = false, last = "";
 
   page.head({ line: "\u00a0", actions: [
+    fileButton(page, () => ({ path: "/admin/users", params: state, name: "users.csv" })),
     button("Create user", async () => createUser(await teams, (await methods).mail, load), { icon: "plus" }),
     button("Invite", async () => invite({ path: "/admin/invitations", teams: await teams, mail: (await methods).mail, done: load }), { class: "first", icon: "mail" }),
   ] });
@@ -100,7 +104,8 @@ function nothing(state, page) {
 }
 
 const isInvitation = (row) => row.object === "invitation";
-const nameOf = (user) => user.name || user.email;
+/** How a user is called. @param {any} user */
+export const nameOf = (user) => user.name || user.email;
 
 function columnsOf(context) {
   const signIn = { password: () => "Password", identity_provider: () => (context.provider ? named(context.provider) : "Identity provider") };
@@ -125,13 +130,13 @@ function who(row) {
     const line = `invited${row.created_by_email ? " by " + row.created_by_email : ""}, expires ${until(row.expires_at * 1000)}`;
     return [h("span", { class: "name elide", title: row.email ?? "" }, row.email ?? "Any address"), h("span", { class: "sub elide", title: line }, line)];
   }
-  return [h("span", { class: "name elide", title: nameOf(row) }, nameOf(row)), h("span", { class: "sub elide", title: row.email }, row.email + (row.verified ? "" : ", not confirmed"))];
+  return [rowLink("user", row.id, nameOf(row)), h("span", { class: "sub elide", title: row.email }, row.email + (row.verified ? "" : ", not confirmed"))];
 }
 
 function teamsOf(row, all) {
   const teams = isInvitation(row) ? (row.team_id ? [{ id: row.team_id, name: row.team_name ?? all.find((t) => t.id === row.team_id)?.name ?? "a team", role: row.role }] : []) : row.teams;
   if (!teams?.length) return "–";
-  return teams.map((t, i) => [i ? ", " : null, h("a", { href: "/teams?team=" + t.id, title: t.role === "manager" ? "Manager" : "Member" }, t.name)]);
+  return teams.map((t, i) => [i ? ", " : null, h("a", { href: "/teams/" + t.id, title: t.role === "manager" ? "Manager" : "Member" }, t.name)]);
 }
 
 function ofInvitation(row, { load }) {
@@ -142,9 +147,11 @@ function ofInvitation(row, { load }) {
   } }];
 }
 
-function ofUser(user, { page, load, mail }) {
+/** What can be done to a user. @param {any} user @param {{ page: any, load: () => any, mail: boolean }} context */
+export function ofUser(user, { page, load, mail }) {
   const name = nameOf(user), path = "/admin/users/" + user.id, self = user.id === page.me.user.id;
-  const change = (body, text) => attempt(() => send("PATCH", path, body), text, load);
+  const change = (body, text, undo) => attempt(() => send("PATCH", path, body), text, load, undo);
+  const off = () => change({ disabled: true }, `${name} is disabled`, restore(path, `${name} is enabled again`, load));
   return [
     { text: "Edit limits", icon: "gear", onclick: () => editLimits({ name, row: user, path, what: "They hold for all of a person’s keys together.", done: load }) },
     { text: "Rename", icon: "user", onclick: () => rename({ title: "Rename " + name, name: user.name, path, done: load }) },
@@ -160,8 +167,8 @@ function ofUser(user, { page, load, mail }) {
         : { text: "Make administrator", icon: "lock", onclick: () => promote(name, change) },
       user.disabled_at
         ? { text: "Enable", icon: "check", onclick: () => change({ disabled: false }, `${name} is enabled`) }
-        : { text: "Disable", icon: "lock", bad: true, onclick: () => disable(user, change) },
-      { text: "Delete", icon: "x", bad: true, onclick: () => remove(user, load) },
+        : { text: "Disable", icon: "lock", bad: true, onclick: () => disable(user, off) },
+      { text: "Delete", icon: "x", bad: true, onclick: () => remove(user, off, load) },
     ]),
   ];
 }
@@ -171,15 +178,22 @@ async function promote(name, change) {
   if (yes) await change({ admin: true }, `${name} is an administrator now`);
 }
 
-async function disable(user, change) {
+async function disable(user, off) {
   const name = nameOf(user), keys = user.keys ? `${plural(user.keys, "key")} ${user.keys === 1 ? "stops" : "stop"} and every sign-in ends` : "Every sign-in ends";
   const yes = await confirm({ title: `Disable ${name}?`, text: `${keys} within a second. Nothing is deleted: the keys work again when the user is enabled.`, action: "Disable user", keep: "Keep user" });
-  if (yes) await change({ disabled: true }, `${name} is disabled`);
+  if (yes) await off();
 }
 
-async function remove(user, load) {
+async function remove(user, off, load) {
   const name = nameOf(user), keys = user.keys ? `${plural(user.keys, "key")} ${user.keys === 1 ? "is" : "are"} revoked for ever. ` : "";
-  const yes = await confirm({ title: `Delete ${name}?`, text: `${keys}The usage stays, without the address. This cannot be undone.`, action: "Delete user", keep: "Keep user" });
+  const yes = await confirm({
+    title: `Delete ${name}?`, action: "Delete user", keep: "Keep user", instead: user.disabled_at ? null : "Disable user",
+    text: [
+      user.disabled_at ? null : h("p", null, h("b", null, "Disable"), " keeps the keys, the teams and the limits, ends every sign-in, and can be undone."),
+      h("p", null, h("b", null, "Delete"), ` cannot be undone. ${keys}The usage stays, and administrators see ${user.email} beside it until it is erased.`),
+    ],
+  });
+  if (yes === "instead") return off();
   if (yes) await attempt(() => send("DELETE", "/admin/users/" + user.id), `${name} is deleted`, load);
 }
 
@@ -190,17 +204,6 @@ async function reset(user, mail, load) {
     const link = await send("POST", `/admin/users/${user.id}/reset`, {});
     showLinks("Link to set a password", [{ who: user.email, url: link.url, expires: link.expires_at }]);
   }, "", load);
-}
-
-/** Does something, says it, and loads the list again; or says why it was refused. */
-async function attempt(act, text, load) {
-  try {
-    await act();
-    if (text) toast(text);
-    await load();
-  } catch (error) {
-    await confirm({ title: "It was not done", text: error.message, action: "Close", keep: "Back", danger: false });
-  }
 }
 
 /** Makes a user at once: with a role, limits and a link with which the password is set. */

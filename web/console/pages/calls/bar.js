@@ -4,6 +4,7 @@
 import { fill, h } from "../../lib/dom.js";
 import { chips, choicesOf, chooseDays, chooseFilters, chooseSource, kinds, known } from "../../lib/filters.js";
 import { dateOf, ranges, timeOf } from "../../lib/range.js";
+import { reasonName } from "../../lib/refusals.js";
 import { button, chip, find } from "../../lib/ui.js";
 import { outcomes, statuses } from "./words.js";
 
@@ -38,6 +39,7 @@ export function filterBar({ page, source, state, change, signal }) {
     range.value = now.time.custom ? "custom" : now.time.range in ranges ? now.time.range : "1h";
     outcome.value = now.outcome;
     status.value = now.status;
+    status.hidden = now.outcome === "gateway";
     for (const [select, by] of /** @type {[any, any][]} */ ([[model, "model"], [key, "key"]])) {
       const id = now.filters[kinds[by].param] ?? "";
       if (id) offer(select, id, known(id));
@@ -46,6 +48,8 @@ export function filterBar({ page, source, state, change, signal }) {
     const { model: _m, key_id: _k, ...others } = now.filters;
     fill(rest, chips(others, change),
       now.time.custom ? chip(now.time.text, () => change({ from: null, to: null }), "Back to the " + ranges[now.time.range].text) : null,
+      now.reason && now.outcome === "gateway" ? chip("Reason: " + reasonName(now.reason), () => change({ reason: null }), "Remove the filter reason") : null,
+      now.session ? chip("Session " + now.session, () => change({ session: null }), "Remove the filter session") : null,
       now.request ? chip("Request " + now.request, () => change({ request_id: null }), "Remove the filter request") : null,
       button("Filter", () => chooseFilters({ ...source, kinds: source.kinds.filter((by) => by !== "model" && by !== "key") }, now.filters, time(), change), { class: "bare", icon: "plus" }));
   }

@@ -2,6 +2,7 @@
 // The rows of the calls, the newest first. New ones wait while the list is pointed at or scrolled.
 
 import { fill, h } from "../../lib/dom.js";
+import { userOf } from "../../lib/filters.js";
 import { duration, full, moment, whole } from "../../lib/format.js";
 import { announce, button, loading, status } from "../../lib/ui.js";
 import { costOf, endOf, modelOf } from "./words.js";
@@ -9,7 +10,7 @@ import { costOf, endOf, modelOf } from "./words.js";
 const mostRows = 1000; // of a list that is left open
 
 const columns = [
-  ["Time", ""], ["Model", ""], ["Outcome", ""], ["Key", ""], ["User", "c-w"], ["Provider", "c-w"], ["Tokens in", "num c-m"], ["out", "num c-m"],
+  ["Time", ""], ["Model", ""], ["Outcome", ""], ["Key", ""], ["User", "c-u"], ["Provider", "c-w"], ["Tokens in", "num c-m"], ["out", "num c-m"],
   ["First token", "num c-s c-l"], ["Duration", "num c-s"], ["Cost", "num"],
 ];
 
@@ -95,9 +96,9 @@ export function callList(context) {
     foot();
   }
   function foot() {
-    const total = context.total(), { time } = context.state();
+    const total = context.total(), { time, session } = context.state();
     const of = total !== null && total > rows.length ? `${whole(rows.length)} of ${whole(total)} calls` : `${whole(rows.length)} ${rows.length === 1 ? "call" : "calls"}`;
-    count.textContent = of + (time.custom ? "" : ` of the ${time.text}`);
+    count.textContent = of + (time.custom || session ? "" : ` of the ${time.text}`);
     more.hidden = !hasMore;
   }
   function select(id) {
@@ -124,7 +125,8 @@ function rowElement(call, { everyone, open }, isNew) {
   const [model, asked] = modelOf(call), [state, text] = endOf(call);
   const to = new URL(location.href);
   to.searchParams.set("call", call.id);
-  const link = h("a", { class: "name", href: to.pathname + to.search, title: asked ? `${model} for ${asked}` : model }, model, asked ? h("span", { class: "from" }, " for " + asked) : null);
+  const beside = call.message ? ": " + call.message : asked ? " for " + asked : "";
+  const link = h("a", { class: "name", href: to.pathname + to.search, title: model + beside }, model, beside ? h("span", { class: "from" }, beside) : null);
   const cell = (name, ...inside) => h("td", { role: "cell", class: name }, inside);
   const tokens = call.status === 200 || call.input_tokens > 0;
   const tr = h("tr", { role: "row", class: isNew ? "go new" : "go", dataset: { id: call.id } },
@@ -132,7 +134,7 @@ function rowElement(call, { everyone, open }, isNew) {
     cell("c-model", link),
     cell("c-out", h("span", { title: `${call.status}${call.error_code ? " " + call.error_code : ""}` }, status(state, text))),
     cell("c-key nw", named(call.key_name ?? (call.key_id ? "Deleted key" : "No key"))),
-    cell("c-w soft", named(everyone ? call.user_email ?? "–" : call.team_name ?? "–")),
+    cell("c-u soft", named(everyone ? userOf(call) || "–" : call.team_name ?? "–")),
     cell("c-w soft", named(call.provider ?? "–")),
     cell("num c-m", tokens ? whole(call.input_tokens) : "–"), cell("num c-m", call.output_tokens > 0 ? whole(call.output_tokens) : "–"),
     cell("num c-s c-l", duration(call.first_token_ms)), cell("num c-s", duration(call.duration_ms)),

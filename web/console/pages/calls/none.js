@@ -15,19 +15,20 @@ const longer = { "1h": "24h", "24h": "7d", "7d": "30d" };
 export function noCalls({ now, source, change, signal }) {
   const found = h("span"), set = [
     ...(now.outcome ? [(outcomes.find(([name]) => name === now.outcome)?.[1] ?? now.outcome).toLowerCase()] : []), ...(now.status ? ["status " + now.status] : []),
-    ...inWords(now.filters), ...(now.q ? [`“${now.q}”`] : []), ...(now.request ? ["request " + now.request] : []),
+    ...inWords(now.filters), ...(now.q ? [`“${now.q}”`] : []), ...(now.request ? ["request " + now.request] : []), ...(now.session ? ["session " + now.session] : []),
   ];
-  const range = now.request ? null : now.time.custom ? "24h" : longer[now.time.range];
+  const range = now.request || now.session ? null : now.time.custom ? "24h" : longer[now.time.range];
   const show = range ? button("Show " + ranges[range].name, () => change({ range, from: null, to: null })) : null;
   const clear = set.length
-    ? button("Clear filters", () => change({ q: null, request_id: null, outcome: null, status: null, ...Object.fromEntries(Object.values(kinds).map(({ param }) => [param, null])) }))
+    ? button("Clear filters", () => change({ q: null, request_id: null, session: null, outcome: null, reason: null, status: null, ...Object.fromEntries(Object.values(kinds).map(({ param }) => [param, null])) }))
     : null;
   if (range && !now.q && !now.status && (!now.outcome || now.outcome === "failed")) count(now, source, range, signal, found);
   const text = set.length
-    ? [`No calls match. Filters: ${[now.request ? "any time" : now.time.text, ...set].join(", ")}. `, found]
+    ? [`No calls match. Filters: ${[now.request || now.session ? "any time" : now.time.text, ...set].join(", ")}. `, found]
     : [now.time.custom ? `There are no calls in this time: ${now.time.text}. ` : `There are no calls in the ${now.time.text}. `, found];
+  const refused = ["", "failed", "refused"].includes(now.outcome) && set.length ? button("Show refused by the gateway", () => change({ outcome: "gateway", status: null })) : null;
   const make = set.length ? null : h("a", { class: "btn first", href: "/keys" }, "Create key");
-  return h("section", { class: "card mt", "aria-label": "Calls" }, empty({ text, action: [show, clear, make] }));
+  return h("section", { class: "card mt", "aria-label": "Calls" }, empty({ text, action: [show, refused, clear, make] }));
 }
 
 // How many there are in a longer time.

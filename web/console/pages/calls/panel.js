@@ -4,7 +4,7 @@
 import { get } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { duration } from "../../lib/format.js";
-import { announce, button, copy, failed, loading } from "../../lib/ui.js";
+import { announce, button, copy, failed, loading, note } from "../../lib/ui.js";
 import { contentOf, costsOf, factsOf, timesOf } from "./parts.js";
 import { costOf, modelOf } from "./words.js";
 
@@ -28,12 +28,14 @@ export function callPanel({ page, source, list, me }) {
     list.reveal(id);
     if (row) title(row);
     else fill(heading, "Call");
-    fill(body, row ? figures(row) : null, loading("lines"));
+    if (row?.message) fill(body, note("warn", row.message), factsOf(row, me));
+    else fill(body, row ? figures(row) : null, loading("lines"));
     body.scrollTop = 0;
     if (el.hidden) {
       el.hidden = false;
       heading.focus({ preventScroll: true });
     }
+    if (row?.message) return; // all is known of a refusal
     try {
       const call = await get(`${source.calls}/${encodeURIComponent(id)}`, null, { signal: page.signal });
       if (turn !== asked) return;

@@ -3,6 +3,7 @@
 
 import { get } from "../../lib/api.js";
 import { fill, h, icon } from "../../lib/dom.js";
+import { userOf } from "../../lib/filters.js";
 import { ago, axisDuration, duration, full, moneyExact, whole } from "../../lib/format.js";
 import { waterfall } from "../../lib/plot.js";
 import { button, copy, note, tag } from "../../lib/ui.js";
@@ -57,8 +58,9 @@ export function costsOf(call) {
   return section("Tokens and cost", lines.length ? table : h("p", { class: "soft xs" }, "None."), notes);
 }
 
-// At least two decimals, and all that the price has: 3.00, 0.125.
-const priceOf = (c) => (c.unit === "token" ? c.usd_per_million.toFixed(6).replace(/(\.\d\d\d*?)0+$/, "$1") : "–");
+// At least two decimals, and all that the price has: 3.00, 0.125. Of what is no token that of one.
+const priceOf = (c) => (c.unit === "token" ? dollars(c.usd_per_million, 6) : dollars(c.usd_per_million / 1e6, 12) + " each");
+const dollars = (usd, digits) => usd.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1");
 
 const tokensOf = (call) => /** @type {[string, number][]} */ ([
   ["Input", call.input_tokens - call.cached_tokens - call.cache_write_tokens], ["Cached input", call.cached_tokens], ["Cache write", call.cache_write_tokens], ["Output", call.output_tokens],
@@ -67,17 +69,20 @@ const tokensOf = (call) => /** @type {[string, number][]} */ ([
 /** What was asked, by whom, and how it ended. @param {any} call @param {any} me */
 export function factsOf(call, me) {
   const [state, text] = endOf(call);
-  const user = call.user_email ?? (call.user_id ? "a deleted user" : null);
+  const user = userOf(call) || (call.user_id ? "a deleted user" : null);
   const who = [call.key_name ? (call.user_id === me.user.id ? h("a", { href: "/keys?q=" + encodeURIComponent(call.key_name) }, call.key_name) : call.key_name) : "no key",
     user ? ", " + user : null, call.team_name ? ", team " + call.team_name : null];
   const facts = [
     ["Time", `${full(call.began_at_ms)}, ${ago(call.began_at_ms)}`],
     ["Key", who],
-    ["Path", [h("code", null, paths[call.dialect] ?? call.dialect ?? "–"), call.stream ? ", streamed" : ""]],
-    ["Client", call.user_agent || "–"],
+    call.session_id ? ["Session", me.user.admin || call.user_id === me.user.id ? h("a", { href: "/sessions?session=" + call.session_id }, call.session) : call.session] : null,
+    call.message ? ["Model", call.model ?? "The request was not read so far"] : null,
+    call.message ? null : ["Path", [h("code", null, paths[call.dialect] ?? call.dialect ?? "–"), call.stream ? ", streamed" : ""]],
+    call.message ? null : ["Client", call.user_agent || "–"],
     ["Ended", [`${text}, status ${call.status}`, call.error_code ? [", ", h("code", null, call.error_code)] : null]],
+    call.provider_message ? ["Provider’s message", call.provider_message] : null,
     call.provider ? ["Provider", [call.provider, call.upstream_request_id ? [", ", h("code", null, call.upstream_request_id)] : null]] : null,
-    ["Ignored", call.ignored_parameters?.length ? h("span", { class: "tags" }, call.ignored_parameters.map((name) => h("span", { class: "tag mono" }, name))) : "nothing"],
+    call.message ? null : ["Ignored", call.ignored_parameters?.length ? h("span", { class: "tags" }, call.ignored_parameters.map((name) => h("span", { class: "tag mono" }, name))) : "nothing"],
   ];
   return section("Request", h("dl", { class: "facts", dataset: { state } }, facts.filter((fact) => fact !== null).map(([name, value]) => [h("dt", null, name), h("dd", null, value)])));
 }

@@ -2,17 +2,16 @@
 // How the parts of a call are called.
 
 import { moneyExact } from "../../lib/format.js";
+import { reasonName, reasonOf } from "../../lib/refusals.js";
 
 /** @type {[string, string][]} */
 export const outcomes = [
-  ["", "Any outcome"], ["ok", "Answered"], ["failed", "Failed"], ["client_gone", "Client left"], ["refused", "Refused"], ["provider_error", "Provider error"],
+  ["", "Any outcome"], ["ok", "Answered"], ["failed", "Failed"], ["client_gone", "Client left"], ["refused", "Refused by the provider"], ["gateway", "Refused by the gateway"], ["provider_error", "Provider error"],
   ["timeout", "Timed out"], ["internal_error", "Gateway error"], ["stopped", "Gateway stopped"], ["lost", "Lost"],
 ];
 
 /** @type {[string, string][]} */
 export const statuses = [["", "Any status"], ["2xx", "2xx"], ["4xx", "4xx"], ["429", "429"], ["499", "499"], ["5xx", "5xx"]];
-
-const codes = { rate_limit_exceeded: "Rate limited", insufficient_quota: "Over budget", budget_exceeded: "Over budget", context_length_exceeded: "Too long", model_not_found: "No such model" };
 
 /**
  * The end of a call as a state and a word.
@@ -22,7 +21,8 @@ const codes = { rate_limit_exceeded: "Rate limited", insufficient_quota: "Over b
 export function endOf(call) {
   if (call.outcome === "ok") return ["good", "OK"];
   if (call.outcome === "client_gone") return ["off", "Client left"];
-  const text = codes[call.error_code] ?? outcomes.find(([name]) => name === call.outcome)?.[1] ?? call.outcome;
+  if (call.outcome === "gateway") return ["warn", reasonName(call.error_code)];
+  const text = reasonOf(call.error_code) ?? outcomes.find(([name]) => name === call.outcome)?.[1] ?? call.outcome;
   if (call.outcome === "refused") return call.status === 429 ? ["warn", "Rate limited"] : ["warn", text];
   return ["bad", text];
 }

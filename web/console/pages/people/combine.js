@@ -10,7 +10,7 @@ import { budgetText } from "./limits.js";
 /** @typedef {{ level: string, name: string, row: any, hold?: boolean, unknown?: boolean }} Level */
 
 /**
- * The card that shows what holds for a key of the team.
+ * The card that shows what is in effect for a key of the team.
  * @param {{ team: any, everything: boolean, members: any[], page: any }} context
  * @param {any[]} keys
  */
@@ -28,7 +28,7 @@ export async function holds({ team, everything, members, page }, keys) {
       levels.push({ level: "Person", name, row: withDefaults(users.get(key.user_id) ?? {}, gateway.user), unknown: !everything });
     }
     if (key) levels.push({ level: "Key", name: key.name || key.prefix, row: key });
-    const narrowest = { level: "What holds", name: "", hold: true, row: narrow(levels.map((l) => l.row)) };
+    const narrowest = { level: "In effect", name: "", hold: true, row: narrow(levels.map((l) => l.row)) };
     fill(box, table({ label: "How limits combine", class: "rt levels", columns, rows: levels.length > 1 ? [...levels, narrowest] : levels }));
   }
   await draw(first?.id);
@@ -45,7 +45,7 @@ const columns = [
   { key: "budget", title: "Budget", cell: labelled("Budget", (r) => r.budgets ?? (budgetText(r))) },
   { key: "rpm", title: "Requests a minute", class: "num", cell: labelled("Requests a minute", (r) => (r.rpm_limit == null ? "" : whole(r.rpm_limit))) },
   { key: "tpm", title: "Tokens a minute", class: "num", cell: labelled("Tokens a minute", (r) => (r.tpm_limit == null ? "" : count(r.tpm_limit))) },
-  { key: "parallel", title: "Calls at once", class: "num", cell: labelled("Calls at once", (r) => (r.max_parallel_requests == null ? "" : whole(r.max_parallel_requests))) },
+  { key: "parallel", title: "Calls in parallel", class: "num", cell: labelled("Calls in parallel", (r) => (r.max_parallel_requests == null ? "" : whole(r.max_parallel_requests))) },
   { key: "models", title: "Models", cell: labelled("Models", (r) => (r.models ? (r.models.length ? r.models.join(", ") : "none in common") : "")) },
 ];
 

@@ -24,8 +24,8 @@ export function budgetBar(row, label) {
   const total = row.budget_usd ?? budget.spent_usd + budget.remaining_usd;
   const renews = budget.resets_at ? weekday(budget.resets_at * 1000) + ", " + minute(budget.resets_at * 1000) : null;
   return bar(budget.spent_usd, total, {
-    label, window: row.budget_usd == null ? "by default" : windows[row.budget_window] ?? "", title: renews ? "Renewed on " + renews : "It is not renewed",
-    foot: budget.remaining_usd <= 0 ? (renews ? "Refused until " + renews : "Refused: this budget is not renewed") : pace(budget, total),
+    label, window: row.budget_usd == null ? "by default" : windows[row.budget_window] ?? "", title: renews ? "Resets on " + renews : "It never resets",
+    foot: budget.remaining_usd <= 0 ? (renews ? "Refused until " + renews : "Refused: this budget never resets") : pace(budget, total),
   });
 }
 
@@ -44,7 +44,7 @@ export function limitsText(row) {
   if (row.models) parts.push(plural(row.models.length, "model"));
   if (row.rpm_limit != null) parts.push(whole(row.rpm_limit) + " requests a minute");
   if (row.tpm_limit != null) parts.push(count(row.tpm_limit) + " tokens a minute");
-  if (row.max_parallel_requests != null) parts.push(whole(row.max_parallel_requests) + " at once");
+  if (row.max_parallel_requests != null) parts.push(whole(row.max_parallel_requests) + " in parallel");
   if (row.expires_at != null) parts.push((row.expires_at * 1000 < Date.now() ? "expired " : "until ") + day(row.expires_at * 1000));
   return parts.join(", ");
 }

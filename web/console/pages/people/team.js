@@ -2,64 +2,63 @@
 // One team: its budget, members, keys, invitations, and what holds for each key.
 
 import { get, send } from "../../lib/api.js";
-import { fill, h } from "../../lib/dom.js";
+import { h } from "../../lib/dom.js";
+import { sourceOf } from "../../lib/filters.js";
 import { limitFields, readLimits } from "../../lib/limits.js";
+import { refusedLink } from "../../lib/refusals.js";
 import { ago, full, until } from "../../lib/format.js";
+import { idOf, rowLink } from "../../lib/rows.js";
 import { loginMethods } from "../../lib/state.js";
-import { button, card, confirm, empty, field, formData, loading, menuButton, note, table, tag, toast, url, dialog } from "../../lib/ui.js";
+import { button, card, confirm, empty, field, formData, menuButton, note, table, tag, toast, url, dialog } from "../../lib/ui.js";
+import { limits } from "../things/limits.js";
+import { showThing } from "../things/thing.js";
 import { holds } from "./combine.js";
 import { budgetBar, editLimits, formDialog, limitsText, rename } from "./limits.js";
 import { invite } from "./links.js";
-import { all, facts, plural } from "./lists.js";
+import { all, plural } from "./lists.js";
 
+/** What a dialog says of an action whose toast has Undo. */
+export const undoable = "For ten seconds you can undo it.";
 const roles = /** @type {[string, string][]} */ ([["member", "Member"], ["manager", "Manager"]]);
 
-/** @param {any} page @param {string} id */
-export async function showTeam(page, id) {
-  const { signal } = page, everything = page.me.user.admin, base = `/${everything ? "admin" : "auth"}/teams/${id}`;
-  const context = { page, id, everything, base, keysAt: everything ? "/admin/keys" : base + "/keys", load, team: /** @type {any} */ (null), members: [], mail: false };
-  if (!page.root.childElementCount) fill(page.root, loading("table"));
-
-  async function load() {
-    const team = everything ? await get(base, null, { signal }) : (await get("/auth/teams", null, { signal })).data.find((t) => t.id === id && t.role === "manager");
-    if (!team) return fill(page.root, empty({ title: "You do not manage this team.", text: "Only its managers and administrators see it.", action: h("a", { class: "btn", href: "/teams" }, "All teams") }));
-    const [members, keys, invitations, methods] = await Promise.all([
-      get(base + "/members", null, { signal }), all(context.keysAt, everything ? { team_id: id } : {}, signal),
-      all(everything ? "/admin/invitations" : base + "/invitations", {}, signal), loginMethods(),
-    ]);
-    Object.assign(context, { team, members: members.data, mail: methods.mail });
-    page.head({ line: h("a", { href: "/teams" }, "All teams"), actions: actionsOf(context) });
-    const open = invitations.filter((i) => i.team_id === id);
-    fill(page.root, h("div", { class: "stack" }, overview(team),
-      h("div", { class: "grid2 wide" }, membersCard(context, open), keysCard(context, keys)), await holds(context, keys)));
-    document.title = team.name + " · Teams · Model Gateway";
-  }
-
-  await load();
+/** @param {any} page */
+export function show(page) {
+  const { signal } = page, id = idOf(page.url), everything = page.me.user.admin, base = `/${everything ? "admin" : "auth"}/teams/${encodeURIComponent(id)}`;
+  return showThing(page, {
+    kind: "team", who: "Its managers and administrators see a team.",
+    async read(load) {
+      const team = everything ? await get(base, null, { signal }) : (await get("/auth/teams", null, { signal })).data.find((t) => t.id === id && t.role === "manager");
+      if (!team) throw Object.assign(new Error(), { status: 404 });
+      const keysAt = everything ? "/admin/keys" : base + "/keys";
+      const [members, keys, invitations, methods] = await Promise.all([
+        get(base + "/members", null, { signal }), all(keysAt, { days: 1, ...(everything ? { team_id: id } : {}) }, signal),
+        all(everything ? "/admin/invitations" : base + "/invitations", {}, signal), loginMethods(),
+      ]);
+      const context = { page, id, everything, base, keysAt, load, team, members: members.data, mail: methods.mail }, open = invitations.filter((i) => i.team_id === id);
+      return {
+        title: team.name, line: `${plural(team.members, "member")}, ${plural(team.keys, "key")}`, items: itemsOf(context), target: id, by: "user",
+        source: sourceOf(page.me, new URLSearchParams({ team_id: id })), filter: everything ? { team_id: id } : {}, top: limits([{ name: team.name, row: team }]),
+        parts: [h("div", { class: "grid2 wide" }, membersCard(context, open), keysCard(context, keys)), await holds(context, keys)],
+      };
+    },
+  });
 }
 
-function actionsOf({ team, base, everything, load, page }) {
-  if (!everything) return [h("a", { class: "btn", href: "/usage?team_id=" + team.id }, "Usage")];
+function itemsOf({ team, base, everything, load, page }) {
+  if (!everything) return [];
   return [
-    h("a", { class: "btn", href: "/usage?team_id=" + team.id }, "Usage"),
-    button("Edit limits", () => editLimits({ name: team.name, row: team, path: base, what: "They hold for all keys of the team together.", done: load }), { icon: "gear" }),
-    menuButton("More actions", () => [
-      { text: "Rename", icon: "team", onclick: () => rename({ title: "Rename " + team.name, name: team.name, path: base, done: load }) },
-      { text: "Audit log", icon: "audit", href: "/audit?target=" + team.id },
-      null, { text: "Delete team", icon: "x", bad: true, onclick: () => deleteTeam(team, () => page.go("/teams")) },
-    ]),
+    { text: "Edit limits", icon: "gear", onclick: () => editLimits({ name: team.name, row: team, path: base, what: "They hold for all keys of the team together.", done: load }) },
+    { text: "Rename", icon: "team", onclick: () => rename({ title: "Rename " + team.name, name: team.name, path: base, done: load }) },
+    { text: "Delete team", icon: "x", bad: true, onclick: () => deleteTeam(team, () => page.go("/teams")) },
   ];
 }
-
-const overview = (team) => card({ title: team.name, pad: true, line: `${plural(team.members, "member")}, ${plural(team.keys, "key")}` },
-  h("div", { class: "team-use" }, budgetBar(team, team.name)), facts([["Other limits", limitsText(team)]]));
 
 function membersCard(context, invitations) {
   const { team, base, everything, load, mail, members } = context;
   const columns = [
     { key: "name", title: "Member", class: "clip p-name", cell: (m) => m.object === "invitation"
       ? [h("span", { class: "name elide", title: m.email ?? "" }, m.email ?? "Any address"), h("span", { class: "sub elide" }, "invited, expires " + until(m.expires_at * 1000))]
-      : [h("span", { class: "name elide", title: m.name || m.email }, m.name || m.email), h("span", { class: "sub elide", title: m.email }, m.email)] },
+      : [rowLink("user", m.user_id, m.name || m.email), h("span", { class: "sub elide", title: m.email }, m.email)] },
     { key: "role", title: "Role", class: "p-state nw", cell: (m) => (m.object === "invitation" ? tag("warn", "Invited") : m.role === "manager" ? tag("info", "Manager") : "Member") },
     { key: "actions", title: "", label: "Actions", class: "num p-act", cell: (m) => menuButton("Actions for " + (m.name || m.email || "this invitation"), () => (m.object === "invitation" ? ofInvitation(m, context) : ofMember(m, context))) },
   ];
@@ -98,8 +97,8 @@ function addMember({ base, team, load }) {
 
 function keysCard(context, keys) {
   const columns = [
-    { key: "name", title: "Key", class: "clip p-name", cell: (k) => [h("span", { class: "name elide", title: k.name }, k.name || "Without a name"), h("span", { class: "sub elide", title: k.user_email ?? "" }, (k.pending ? "" : k.prefix + "…, ") + (k.user_email ?? "of the team")),
-      k.pending ? tag("warn", "Waiting to be fetched") : null] },
+    { key: "name", title: "Key", class: "clip p-name", cell: (k) => [rowLink("key", k.id, k.name || "Without a name"), h("span", { class: "sub elide", title: k.user_email ?? "" }, (k.pending ? "" : k.prefix + "…, ") + (k.user_email ?? "of the team")),
+      k.pending ? tag("warn", "Waiting to be fetched") : null, refusedLink(k, context.everything ? null : context.id)] },
     { key: "budget", title: "Spent of budget", class: "p-use", cell: (k) => budgetBar(k, k.name) },
     { key: "limits", title: "Other limits", class: "c-w soft xs", cell: (k) => limitsText(k) || "–" },
     { key: "used", title: "Last used", class: "c-s nw soft", cell: (k) => h("span", { title: k.last_used_at ? full(k.last_used_at * 1000) : null }, k.last_used_at ? ago(k.last_used_at * 1000) : "Never") },
@@ -123,8 +122,8 @@ function ofKey(k, { keysAt, load, everything, page }) {
     null,
     { text: "Revoke", icon: "x", bad: true, onclick: async () => {
       const used = k.last_used_at ? ` It was last used ${ago(k.last_used_at * 1000)}.` : " It was never used.";
-      const yes = await confirm({ title: `Revoke ${name}?`, text: `Calls with this key are refused within a second.${used} This cannot be undone.`, action: "Revoke key", keep: "Keep key" });
-      if (yes) await attempt(() => send("DELETE", path), `${name} is revoked`, load);
+      const yes = await confirm({ title: `Revoke ${name}?`, text: `Calls with this key are refused within a second.${used} ${undoable}`, action: "Revoke key", keep: "Keep key" });
+      if (yes) await attempt(() => send("DELETE", path), `${name} is revoked`, load, restore(path, `${name} works again`, load));
     } },
   ];
 }
@@ -171,11 +170,17 @@ export async function deleteTeam(team, done) {
   if (yes) await attempt(() => send("DELETE", "/admin/teams/" + team.id), `${team.name} is deleted`, done);
 }
 
-/** Does something and says it, or says why it was refused. @param {() => Promise<any>} act @param {string} text @param {() => any} load */
-export async function attempt(act, text, load) {
+/** Takes back that a key was revoked or a user disabled, at its address. @param {string} path @param {string} text @param {() => any} load */
+export const restore = (path, text, load) => () => attempt(() => send("POST", path + "/restore"), text, load);
+
+/**
+ * Does something and says it, or says why it was refused. `undo` takes it back.
+ * @param {() => Promise<any>} act @param {string} text @param {() => any} load @param {() => any} [undo]
+ */
+export async function attempt(act, text, load, undo) {
   try {
     await act();
-    if (text) toast(text);
+    if (text) toast(text, undo);
     await load();
   } catch (error) {
     const { close } = dialog({ title: "It was not done", body: h("p", null, error.message), actions: button("Close", () => close(), { class: "first" }) });

@@ -31,11 +31,13 @@ const sentences = {
   "user.rename": (name, d) => ["renamed the user ", strong(d.before?.name || d.email), " to ", strong(d.after?.name || d.email)],
   "user.limit": (name) => ["limited the user ", name],
   "user.disable": (name) => ["disabled ", name],
+  "user.restore": (name) => ["enabled ", name, " again at once"],
   "user.enable": (name) => ["enabled ", name],
   "user.grant_admin": (name) => ["made ", name, " an administrator"],
   "user.take_admin": (name) => ["took the administrator rights of ", name],
   "user.reset": (name) => ["made a link for ", name, " to set a new password"],
   "user.delete": (name) => ["deleted the user ", name],
+  "user.erase": (name) => ["erased the name of the user ", name],
   "team.create": (name) => ["created the team ", name],
   "team.rename": (name, d) => ["renamed the team ", strong(d.before?.name ?? ""), " to ", strong(d.after?.name ?? "")],
   "team.limit": (name) => ["limited the team ", name],
@@ -50,6 +52,9 @@ const sentences = {
   "key.rename": (name, d) => ["renamed the key ", strong(d.before?.name ?? ""), " to ", strong(d.after?.name ?? "")],
   "key.rotate": (name, d) => ["rotated the key ", name, ...shownTo(d)],
   "key.revoke": (name) => ["revoked the key ", name],
+  "key.restore": (name) => ["took the revocation of the key ", name, " back"],
+  "provider.try": (name, d, e) => ["tried a key of ", strong(e.target), d.works ? ", which works" : ", which does not work"],
+  "alert.test": () => ["sent a test alert"],
   "call.read": (name, d, e) => ["looked at the prompt of the call ", strong(d.request_id || e.target_name || e.target)],
 };
 
@@ -57,7 +62,7 @@ const sentences = {
 export const actions = Object.keys(sentences);
 
 /** Who did it. @param {Entry} e */
-export const actor = (e) => e.actor_name || (e.actor_email === "command line" ? "The command line" : e.actor_email);
+export const actor = (e) => e.actor_name || ({ "command line": "The command line", erased: "An erased user" }[e.actor_email] ?? e.actor_email);
 
 /**
  * A sentence of an entry.
@@ -81,7 +86,7 @@ const members = [
   ["budget_usd", "budget", (v, s) => (v == null ? "none" : amount(v) + (every[s.budget_window] ?? ""))],
   ["rpm_limit", "requests a minute", (v) => limit(v == null ? null : whole(v), "")],
   ["tpm_limit", "tokens a minute", (v) => limit(v == null ? null : count(v), "")],
-  ["max_parallel_requests", "calls at once", (v) => limit(v == null ? null : whole(v), "")],
+  ["max_parallel_requests", "calls in parallel", (v) => limit(v == null ? null : whole(v), "")],
   ["models", "models", (v) => (v ? v.join(", ") : "all")],
   ["expires_at", "expires", (v) => (v ? moment(v * 1000) : "never")],
   ["limited_by", "limits set by", (v) => (v === "admin" ? "an administrator" : v === "manager" ? "a manager" : "its owner")],
@@ -108,7 +113,7 @@ export function changes(detail) {
 
 /** The change in a line, without what the sentence has said. @param {Entry} e */
 export function summary(e) {
-  const d = e.detail ?? {}, said = { rename: ["name"], create: ["name"], change: ["role"], add: ["role"], disable: ["disabled"], enable: ["disabled"], revoke: ["revoked"], setup: ["administrator"], grant_admin: ["administrator"], take_admin: ["administrator"], remove: ["role"], delete: ["*"] }[e.action.split(".")[1]] ?? [];
+  const d = e.detail ?? {}, said = { rename: ["name"], create: ["name"], change: ["role"], add: ["role"], disable: ["disabled"], enable: ["disabled"], revoke: ["revoked"], restore: ["revoked", "disabled"], setup: ["administrator"], grant_admin: ["administrator"], take_admin: ["administrator"], remove: ["role"], delete: ["*"] }[e.action.split(".")[1]] ?? [];
   const parts = said[0] === "*" ? [] : changes(d).filter(([name, was]) => !said.includes(name) && !(was === null && name === "limits set by"))
     .map(([name, was, is]) => (was === null ? `${name} ${is}` : is === null ? `${name} ${was}` : name === "the old secret works until" ? `${name} ${is}` : `${name} ${was} → ${is}`));
   if (d.revoked_keys?.length) parts.push(plural(d.revoked_keys.length, "key") + " revoked");

@@ -1,12 +1,12 @@
 // @ts-check
 /** One lane: a model, the talk with it, and the foot with what the last answer took. */
 import { h, icon } from "../../lib/dom.js";
+import { find, price, tokens } from "../../lib/models.js";
+import { picker } from "../../lib/picker.js";
 import { announce } from "../../lib/ui.js";
 import { answerView } from "./answer.js";
 import { answer, question, request, running, take, unanswered } from "./conversation.js";
-import { find, price, tokens } from "./catalogue.js";
 import { account, meter } from "./meter.js";
-import { picker } from "./picker.js";
 import { ask } from "./stream.js";
 
 /**
@@ -35,10 +35,10 @@ export function end(kept) {
 export function lane(of) {
   const { kept, letter } = of;
   const choice = picker({
-    label: "Model " + letter,
-    value: kept.model,
+    props: { "aria-label": "Model " + letter, class: "in model" },
+    value: [kept.model],
     models: of.models,
-    onpick: (name) => {
+    onpick: ([name]) => {
       kept.model = name;
       of.onmodel();
       refresh();

@@ -33,8 +33,8 @@ export async function openLink(state) {
 export function setup(state, opened = null, said = null) {
   form(state, {
     title: "Set up this gateway", button: "Create administrator", before: said,
-    text: opened ? "Your account is the first one, an administrator’s."
-      : "You are the first here. The log of the start has a link to create an administrator: open it, or paste it here.",
+    text: opened ? "This makes the first account: an administrator."
+      : "There is no account yet. When the gateway started, it wrote a link for the first administrator to its log: open that link, or paste it here.",
     fields: [
       opened ? null : field({ label: "Link from the log", name: "token", required: true, spellcheck: false }),
       ...person(),

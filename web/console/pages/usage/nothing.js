@@ -9,7 +9,7 @@ import { button, empty } from "../../lib/ui.js";
 /** @param {any} now @param {any} source @param {(changes: any) => void} change */
 export function nothing(now, source, change) {
   const words = [now.time.text, ...inWords(now.filters)], filtered = words.length > 1;
-  const longer = !now.time.custom && now.time.range === "12mo" ? null : button(now.time.custom ? `Show ${ranges["30d"].name}` : `Show ${ranges["12mo"].name}`,
+  const longer = !now.time.custom && now.time.range === "12mo" ? null : button(now.time.custom ? `Show ${ranges["7d"].name}` : `Show ${ranges["12mo"].name}`,
     () => change({ range: now.time.custom ? null : "12mo", from: null, to: null }));
   const clear = filtered ? button("Clear filters", () => change(Object.fromEntries(source.kinds.map((by) => [kinds[by].param, null])))) : null;
   return h("section", { class: "card", "aria-label": "Usage" }, filtered

@@ -16,6 +16,8 @@ const measures = {
   first: { title: "Time to first token", of: () => [], axis: axisDuration, format: duration },
 };
 
+const groups = ({ by, then }) => by + (then ? " and " + then : "");
+
 const times = (data, label) => ({
   label, kind: /** @type {"lines"} */ ("lines"), left: 58, times: data.times, end: data.end, partial: data.partial, axis: axisDuration, format: duration, wholes: true, nothing: "No tokens in this time",
   series: [
@@ -39,7 +41,7 @@ export function overview(actions) {
     figures.update(data, now);
     const isTimes = now.measure === "first", measure = measures[now.measure] ?? measures.spend;
     if (!data.groups.some((group) => group.key === alone)) alone = "";
-    heading.textContent = isTimes ? measure.title : `${measure.title} by ${now.by}`;
+    heading.textContent = isTimes ? measure.title : `${measure.title} by ${groups(now)}`;
     compare.setAttribute("aria-pressed", String(now.compare));
     compare.hidden = hint.hidden = legend.hidden = isTimes;
     const options = isTimes ? { ...times(data, measure.title), height: 260 } : stacked(measure);
@@ -48,7 +50,7 @@ export function overview(actions) {
   }
   function stacked(measure) {
     return {
-      label: `${measure.title} by ${now.by}`, kind: /** @type {"bars"} */ ("bars"), height: 260, left: 54, times: data.times, end: data.end, partial: data.partial,
+      label: `${measure.title} by ${groups(now)}`, kind: /** @type {"bars"} */ ("bars"), height: 260, left: 54, times: data.times, end: data.end, partial: data.partial,
       axis: measure.axis, format: measure.format, wholes: measure.wholes, nothing: "None in this time",
       series: data.groups.map((group) => ({ name: group.name, values: measure.of(group), colour: group.colour, off: alone !== "" && group.key !== alone })),
       compare: now.compare && !alone ? data.compared?.[measure.before ?? ""]?.slice(0, data.times.length) ?? null : null,
@@ -108,7 +110,7 @@ function figuresOf(actions) {
 // The change against the previous period; only what is better or worse has a colour.
 function changeOf(is, was, judged = false) {
   if (is === null || is === undefined) return "–";
-  if (!was) return is || was === null || was === undefined ? "none before" : "as before";
+  if (!was) return null; // there is nothing to compare with
   const part = is / was - 1, up = part > 0;
   if (Math.abs(part) < 0.005) return "as before";
   const state = judged && Math.abs(part) > 0.02 ? (up ? "bad" : "good") : null;

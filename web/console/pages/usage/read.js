@@ -39,13 +39,13 @@ function added(groups, length) {
 
 /**
  * @param {any} answer
- * @param {{ by: string, time: import("../../lib/range.js").Time }} now
+ * @param {{ by: string, then: string | null, time: import("../../lib/range.js").Time }} now
  * @param {any} before the answer of the time that is compared with; null: the previous period
  */
 export function read(answer, now, before) {
-  const kind = kinds[now.by], times = answer.series.times.map((at) => at * 1000), end = endOf(times, now.time.to);
-  const keyOf = (row) => now.by + " " + kind.id(row) + (now.by === "model" ? " " + (row.provider ?? "") : "");
-  const name = namesOf(answer.data, kind, now.by);
+  const all = [now.by, now.then].filter((by) => by !== null), times = answer.series.times.map((at) => at * 1000), end = endOf(times, now.time.to);
+  const keyOf = (row) => all.map((by) => by + " " + kinds[by].id(row) + (by === "model" ? " " + (row.provider ?? "") : "")).join(" ");
+  const names = all.map((by) => namesOf(answer.data, kinds[by], by)), name = (row) => names.map((of) => of(row)).join(" · ");
   const whole = answer.series.groups, own = whole.filter((group) => !group.other);
   // One more than the colours has that of "Other", by its name.
   const greatest = whole.length > most + 1 ? own.slice(0, most) : own, rest = whole.filter((group) => !greatest.includes(group));
@@ -57,10 +57,10 @@ export function read(answer, now, before) {
   }
   const unpriced = answer.data.filter((row) => row.unpriced > 0);
   return {
-    times, end, groups, total: answer.total, previous: answer.previous, series: answer.series,
+    times, end, groups, refused: answer.refused, total: answer.total, previous: answer.previous, series: answer.series,
     sums: added(whole, times.length), compared: before ? comparedWith(before) : answer.previous?.series, partial: now.time.open && end > Date.now(),
-    rows: answer.data.map((row) => ({ ...row, key: keyOf(row), name: name(row), id: kind.id(row), colour: palette.get(keyOf(row)) ?? otherColour })),
-    unpricedModels: now.by === "model" ? new Set(unpriced.map((row) => row.model)).size : 0,
+    rows: answer.data.map((row) => ({ ...row, key: keyOf(row), name: names[0](row), then: names[1]?.(row), colour: palette.get(keyOf(row)) ?? otherColour })),
+    unpricedModels: all.includes("model") ? new Set(unpriced.map((row) => row.model)).size : 0,
     daysBefore: answer.days_before ? day(answer.days_before) : "",
   };
 }
@@ -74,8 +74,8 @@ function comparedWith({ series }) {
 // The name of a row; with the provider where several serve a model of this name.
 function namesOf(rows, kind, by) {
   const count = new Map();
-  for (const row of rows) count.set(kind.name(row), (count.get(kind.name(row)) ?? 0) + 1);
-  return (row) => (by === "model" && (count.get(kind.name(row)) ?? 0) > 1 ? `${kind.name(row)} · ${row.provider || "none"}` : kind.name(row));
+  for (const row of rows) count.set(kind.name(row), (count.get(kind.name(row)) ?? new Set()).add(row.provider));
+  return (row) => (by === "model" && count.get(kind.name(row))?.size > 1 ? `${kind.name(row)} · ${row.provider || "none"}` : kind.name(row));
 }
 
 const errorNames = {
