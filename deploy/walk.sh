@@ -199,6 +199,8 @@ gateway key revoke "$key_id" --quiet
 calls "$second" 401
 gateway team add sales dora@example.com --role manager --quiet
 gateway user delete carl@example.com --quiet
+gateway usage --by user,team 2>/dev/null | grep 'carl@example.com, deleted' >/dev/null || fail "usage does not name who was deleted"
+gateway user erase carl@example.com --quiet
 gateway usage --by user,team 2>/dev/null
 if gateway user lits 2>"$folder/fault"; then fail "a wrong word is accepted"; fi
 grep -q 'did you mean list' "$folder/fault" || fail "the near word is not named: $(cat "$folder/fault")"
