@@ -70,29 +70,22 @@ test: ## Run every test but the long ones (eight minutes, the first time more)
 	cd tools && CGO_ENABLED=0 $(TEST) --packages ./... -- -p 1 -vet=off -ldflags='-s -w' -timeout 30m
 
 PACKAGES ?= ./...
-race: compiler ## Run the same tests under the race detector (ten minutes; PACKAGES=./services/... runs a part)
+race: compiler ## Run the same tests under the race detector (three quarters of an hour; PACKAGES=./services/... runs a part)
 	$(servers)
 	CGO_ENABLED=1 $(TEST) --packages '$(PACKAGES)' -- $(RACE) -timeout 30m
 	[ '$(PACKAGES)' != ./... ] || { cd tools && CGO_ENABLED=1 $(TEST) --packages ./... -- -p 1 $(RACE) -timeout 30m; }
 
-# What measures time or memory, and what would take an hour, runs without the race detector. So does translation, which starts
-# nothing beside itself: the detector sees it in the tests of the running program, and make race runs its own tests too,
-# and those that compare what it writes.
-TRANSLATION := ^modelgateway/(api|catalog|config|dialects|internal|llm|providers/(all|anthropic|gemini|openai)|tests/(archive|captures))(/|$$)
-# The tests of tools that make test leaves out or makes shorter.
-LONG_TOOLS := EveryPartMeasures|OverloadIsRefused|OneCallerCannot|MemoryIsFlat|ACut
+# Long tests measure time or memory, start browsers and agents, or repeat what takes long: the race detector looks at the others.
 SIMULATION_SEEDS ?= 10000
-UNRACED ?= MoneyIsKept|AYearOfUsage|ModelsFileConform
-test-long: compiler ## Run every test but those of translation under the race detector, the long ones included, and 10,000 seeds of the simulation (SIMULATION_SEEDS; an hour)
+SKIP ?= none
+test-long: ## Run the packages that have long tests, with these, and 10,000 seeds of the simulation (SIMULATION_SEEDS; SKIP=pattern leaves some out)
 	$(servers)
 	@echo 'as root the tests install Chromium, nginx, Caddy and promtool where they are missing, and agents and SDKs with npm in a folder of their own'
 	@[ "$$AGENTS" != off ] || echo 'AGENTS=off leaves out the tests with Claude Code, Codex and other clients'
 	@[ "$$DEPLOY" != off ] || echo 'DEPLOY=off leaves out the tests of the examples in deploy/'
-	@[ "$$PLANTED" != off ] || echo 'PLANTED=off leaves out the simulation with planted faults'
 	@[ "$$CONSOLE" != off ] || echo 'CONSOLE=off leaves out the tests of the console in a browser'
-	CGO_ENABLED=1 LONG=1 $(TEST) --packages "$$(go list ./... | grep -vE '$(TRANSLATION)' | tr '\n' ' ')" -- -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(RACE) -timeout 60m
-	cd tools && CGO_ENABLED=0 LONG=1 $(TEST) --packages './bench ./faults ./scale' -- -p 1 -vet=off -ldflags='-s -w' -timeout 60m -run '$(LONG_TOOLS)'
-	CGO_ENABLED=0 LONG=1 SEEDS=$(SIMULATION_SEEDS) $(TEST) --packages './models ./providers/all ./tests/simulation' -- -p 1 -timeout 60m -run '$(UNRACED)'
+	CGO_ENABLED=0 LONG=1 SEEDS=$(SIMULATION_SEEDS) $(TEST) --packages "$$($(call tested,longtest.(Skip|Size|On)) | tr '\n' ' ')" -- -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -vet=off -ldflags='-s -w' -timeout 60m -skip '$(SKIP)'
+	cd tools && CGO_ENABLED=0 LONG=1 $(TEST) --packages './bench ./faults ./scale' -- -p 1 -vet=off -ldflags='-s -w' -timeout 60m -run 'EveryPartMeasures|OverloadIsRefused|OneCallerCannot|MemoryIsFlat|ACut'
 
 agents: ## Run the real Claude Code, Codex, opencode and SDKs against the gateway, onto each provider (installs them with npm; a few minutes)
 	CGO_ENABLED=0 LONG=1 go test -v -count 1 ./tests/agents

@@ -99,9 +99,6 @@ func (f planted) read(t *testing.T) (file, code string) {
 // TestPlantedFaultsAreFound builds this package with one fault after the other.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	longtest.Skip(t)
-	if os.Getenv("PLANTED") == "off" {
-		t.Skip("PLANTED=off")
-	}
 	found := regexp.MustCompile(`seed \d+ breaks an invariant`)
 	for _, fault := range plantedFaults() {
 		t.Run(fault.name, func(t *testing.T) {
