@@ -1,6 +1,7 @@
 // @ts-check
 // Keys: what each may do, and whether it is about to stop.
 
+import { attempt, restore, undoable } from "../lib/act.js";
 import { get, send } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { fileButton } from "../lib/file.js";
@@ -14,7 +15,6 @@ import {
   bar, button, card, code, confirm, copy, dialog, empty, failed, field, find, formError, loading, menuButton, note, segments, select, sorted,
   table, tag, toast,
 } from "../lib/ui.js";
-import { attempt, restore, undoable } from "./people/team.js";
 import { snippets, withModels } from "./snippets.js";
 
 export const title = "Keys";

@@ -7,9 +7,8 @@ import { limitFields, readLimits } from "../lib/limits.js";
 import { spark } from "../lib/plot.js";
 import { addressOf, rowLink } from "../lib/rows.js";
 import { button, card, empty, failed, field, formData, loading, menuButton, table, toast } from "../lib/ui.js";
-import { budgetBar, editLimits, formDialog, limitsText, rename } from "./people/limits.js";
+import { budgetBar, deleteTeam, editLimits, formDialog, limitsText, rename } from "./people/limits.js";
 import { plural } from "./people/lists.js";
-import { deleteTeam } from "./people/team.js";
 
 export const title = "Teams";
 export const admin = true;

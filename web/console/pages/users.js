@@ -1,6 +1,7 @@
 // @ts-check
 // The users and the open invitations, for administrators.
 
+import { attempt, restore } from "../lib/act.js";
 import { get, send } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
 import { fileButton } from "../lib/file.js";
@@ -12,7 +13,6 @@ import { button, confirm, empty, failed, field, find, formData, loading, menuBut
 import { budgetBar, budgetText, editLimits, formDialog, limitsText, rename } from "./people/limits.js";
 import { invite, showLinks } from "./people/links.js";
 import { all, plural } from "./people/lists.js";
-import { attempt, restore } from "./people/team.js";
 
 export const title = "Users";
 export const admin = true;

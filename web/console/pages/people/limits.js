@@ -1,11 +1,12 @@
 // @ts-check
 // What is spent of a budget, limits in words, and the dialogs that change them.
 
+import { attempt } from "../../lib/act.js";
 import { send } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { amount, count, day, minute, money, weekday, whole } from "../../lib/format.js";
 import { limitFields, readLimits, windows } from "../../lib/limits.js";
-import { bar, button, dialog, field, formData, formError, toast } from "../../lib/ui.js";
+import { bar, button, confirm, dialog, field, formData, formError, toast } from "../../lib/ui.js";
 import { plural } from "./lists.js";
 
 const earliest = 0.05; // of the window must have passed before its spend is extrapolated
@@ -96,4 +97,11 @@ export function rename(o) {
     title: o.title, action: "Save name", fields: field({ label: "Name", name: "name", value: o.name }),
     read: (form) => formData(form), save: (body) => send("PATCH", o.path, body), done: () => (toast("The name is saved"), o.done()),
   });
+}
+
+/** Asks, and deletes a team. @param {any} team @param {() => any} done */
+export async function deleteTeam(team, done) {
+  const keys = team.keys ? `${plural(team.keys, "key")} ${team.keys === 1 ? "is" : "are"} revoked within a second. ` : "";
+  const yes = await confirm({ title: `Delete ${team.name}?`, text: `${keys}Its memberships and invitations are gone. The usage stays. This cannot be undone.`, action: "Delete team", keep: "Keep team" });
+  if (yes) await attempt(() => send("DELETE", "/admin/teams/" + team.id), `${team.name} is deleted`, done);
 }

@@ -1,6 +1,7 @@
 // @ts-check
 // One team: its budget, members, keys, invitations, and what holds for each key.
 
+import { attempt, restore, undoable } from "../../lib/act.js";
 import { get, send } from "../../lib/api.js";
 import { h } from "../../lib/dom.js";
 import { sourceOf } from "../../lib/filters.js";
@@ -13,12 +14,10 @@ import { button, card, confirm, empty, field, formData, menuButton, note, table,
 import { limits } from "../things/limits.js";
 import { showThing } from "../things/thing.js";
 import { holds } from "./combine.js";
-import { budgetBar, editLimits, formDialog, limitsText, rename } from "./limits.js";
+import { budgetBar, deleteTeam, editLimits, formDialog, limitsText, rename } from "./limits.js";
 import { invite } from "./links.js";
 import { all, plural } from "./lists.js";
 
-/** What a dialog says of an action whose toast has Undo. */
-export const undoable = "For ten seconds you can undo it.";
 const roles = /** @type {[string, string][]} */ ([["member", "Member"], ["manager", "Manager"]]);
 
 /** @param {any} page */
@@ -161,28 +160,4 @@ function secret(name, text) {
     body: [note("warn", h("b", null, "It is shown only here."), " The gateway keeps only a hash of it."), url(text, { label: "Copy the key" })],
     actions: button("Done", () => close(), { class: "first" }),
   });
-}
-
-/** Asks, and deletes a team. @param {any} team @param {() => any} done */
-export async function deleteTeam(team, done) {
-  const keys = team.keys ? `${plural(team.keys, "key")} ${team.keys === 1 ? "is" : "are"} revoked within a second. ` : "";
-  const yes = await confirm({ title: `Delete ${team.name}?`, text: `${keys}Its memberships and invitations are gone. The usage stays. This cannot be undone.`, action: "Delete team", keep: "Keep team" });
-  if (yes) await attempt(() => send("DELETE", "/admin/teams/" + team.id), `${team.name} is deleted`, done);
-}
-
-/** Takes back that a key was revoked or a user disabled, at its address. @param {string} path @param {string} text @param {() => any} load */
-export const restore = (path, text, load) => () => attempt(() => send("POST", path + "/restore"), text, load);
-
-/**
- * Does something and says it, or says why it was refused. `undo` takes it back.
- * @param {() => Promise<any>} act @param {string} text @param {() => any} load @param {() => any} [undo]
- */
-export async function attempt(act, text, load, undo) {
-  try {
-    await act();
-    if (text) toast(text, undo);
-    await load();
-  } catch (error) {
-    const { close } = dialog({ title: "It was not done", body: h("p", null, error.message), actions: button("Close", () => close(), { class: "first" }) });
-  }
 }
