@@ -11,17 +11,19 @@ import (
 	"modelgateway/tests/servertest"
 )
 
-// line returns the first line of the log with this message.
-func line(t *testing.T, p *gatewaytest.Program, message string) map[string]string {
+// line returns the first line of the log with this message, which may come once the program listens.
+func line(t *testing.T, p *gatewaytest.Program, message string) (fields map[string]string) {
 	t.Helper()
-	for text := range strings.Lines(p.Log.String()) {
-		fields := map[string]string{}
-		if strings.Contains(text, `"msg":"`+message+`"`) && json.Unmarshal([]byte(text), &fields) == nil {
-			return fields
+	gatewaytest.Until(t, "the log says "+message, func() bool {
+		for text := range strings.Lines(p.Log.String()) {
+			fields = map[string]string{}
+			if strings.Contains(text, `"msg":"`+message+`"`) && json.Unmarshal([]byte(text), &fields) == nil {
+				return true
+			}
 		}
-	}
-	t.Fatalf("%q is not in the log:\n%s", message, p.Log)
-	return nil
+		return false
+	})
+	return fields
 }
 
 func TestRefusedLoginToPostgresSaysWhatToDo(t *testing.T) {
