@@ -23,7 +23,6 @@ type database struct {
 	lock chan struct{}        // full while a transaction is open
 	made map[string]statement // prepared statements, by their text
 	seen map[int64]bool       // rows of the ledger that were read
-	last int64                // the last row of the ledger that was read
 }
 
 // statement is a prepared statement, which stays prepared.
