@@ -36,7 +36,7 @@ func AwaitLedgerRow(t *testing.T, file, requestID string) (r ledgerRow) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
 		var n int
 		if err := db.QueryRow("SELECT COUNT(*) FROM ledger_calls WHERE request_id = ?", requestID).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -56,11 +56,15 @@ func AwaitLedgerRow(t *testing.T, file, requestID string) (r ledgerRow) {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	found, err := store.Calls(t.Context(), models.CallFilter{RequestID: requestID}, models.Page{Limit: 1})
-	if err != nil || len(found.Rows) != 1 {
-		t.Fatalf("%s: %+v, %v", requestID, found, err)
-	}
-	c := &found.Rows[0]
+	var c *models.NamedCall
+	Until(t, "the row of "+requestID+" is read", func() bool {
+		found, err := store.Calls(t.Context(), models.CallFilter{RequestID: requestID}, models.Page{Limit: 1})
+		if err != nil || len(found.Rows) != 1 {
+			return false // a busy machine may take longer for it than a query may
+		}
+		c = &found.Rows[0]
+		return true
+	})
 	return ledgerRow{
 		Model: c.Model, Served: c.Served, provider: c.Provider, Outcome: c.Outcome, KeyID: c.KeyID,
 		Stream: c.Stream, Estimated: c.Estimated, Priced: c.Priced, Attempts: c.Attempts, Status: c.Status,

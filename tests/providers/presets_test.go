@@ -115,7 +115,7 @@ func TestModelsOfLocalServersCostNothingUnlessAPriceIsSet(t *testing.T) {
 	if err := os.WriteFile(file, []byte(rented), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	settings := []string{"MODELS_FILE=" + file, gatewaytest.JWTSecret, "GROQ_API_KEY=k", "GROQ_BASE_URL=" + url + "/groq/openai/v1"}
+	settings := []string{"REQUIRE_AUTH=true", "MODELS_FILE=" + file, gatewaytest.JWTSecret, "GROQ_API_KEY=k", "GROQ_BASE_URL=" + url + "/groq/openai/v1"}
 	var local []string
 	for _, preset := range all.Presets() {
 		if preset.Keyless {
@@ -126,8 +126,8 @@ func TestModelsOfLocalServersCostNothingUnlessAPriceIsSet(t *testing.T) {
 	p := gatewaytest.Start(t, settings...)
 	_, key := p.CreateLimitedKey(t, p.Login(t), `"budget_usd":1`)
 	ask := func(model, members string) gatewaytest.Answer {
-		return p.Chat(t, `{"model":"`+model+`","max_tokens":9`+members+`,"messages":[{"role":"user","content":"whole"}]}`,
-			"Authorization", "Bearer "+key)
+		return p.Patiently(t, "/v1/chat/completions",
+			`{"model":"`+model+`","max_tokens":9`+members+`,"messages":[{"role":"user","content":"whole"}]}`, "Authorization", "Bearer "+key)
 	}
 	for _, name := range local {
 		for _, members := range []string{"", `,"service_tier":"priority"`} {
