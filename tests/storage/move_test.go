@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,8 +57,9 @@ func TestKillsWhileRowsAreMovedLoseNothing(t *testing.T) {
 		write := func(rows int) {
 			for rows > 0 {
 				batch := make([]models.Call, min(rows, 250))
+				hour := time.Now().Add(-time.Duration(1+random.IntN(80*24)) * time.Hour) // calls of one time are written together
 				for i := range batch {
-					at := time.Now().Add(-time.Duration(random.Int64N(int64(80 * 24 * time.Hour))))
+					at := hour.Add(time.Duration(random.Int64N(int64(time.Hour))))
 					batch[i] = models.Call{
 						ID: fmt.Sprintf("call_%016dformer%07d", at.UnixMicro(), made), RequestID: fmt.Sprint("former-", made),
 						UserID: fmt.Sprint("u", random.IntN(9)), KeyID: fmt.Sprint("k", random.IntN(30)), Model: fmt.Sprint("m", random.IntN(4)),
@@ -89,10 +91,14 @@ func TestKillsWhileRowsAreMovedLoseNothing(t *testing.T) {
 		left := func() int64 { return gatewaytest.Sum(t, db, "SELECT count(*) FROM calls") }
 		kills := func(n int) {
 			for range n {
-				before := left()
+				const oldest = "SELECT count(*) FROM calls WHERE id <= $1" // the oldest row is moved first
+				var first sql.NullString
+				if err := db.QueryRowContext(t.Context(), "SELECT min(id) FROM calls").Scan(&first); err != nil {
+					t.Fatal(err)
+				}
 				p := gatewaytest.Launch(t, nil, settings...)
 				// A transaction that took too long is tried again after a minute.
-				gatewaytest.Eventually(t, 5*time.Minute, "rows are being moved", func() bool { return left() < before || before == 0 })
+				gatewaytest.Eventually(t, 5*time.Minute, "rows are being moved", func() bool { return gatewaytest.Sum(t, db, oldest, first.String) == 0 })
 				time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond)
 				p.Signal(t, syscall.SIGKILL)
 				p.Wait(t)
@@ -104,10 +110,15 @@ func TestKillsWhileRowsAreMovedLoseNothing(t *testing.T) {
 		write(all - all/2)
 		formerly(0)
 		kills(killed / 2)
-		t.Logf("%d of %d rows are not moved after %d kills", left(), made, killed)
+		began, waiting := time.Now(), left()
+		t.Logf("%d of %d rows are not moved after %d kills", waiting, made, killed)
 		p := gatewaytest.Start(t, settings...)
 		p.Chat(t, gatewaytest.HelloRequest)
-		gatewaytest.Eventually(t, 10*time.Minute, "all rows are moved", func() bool { return left() == 0 })
+		gatewaytest.Eventually(t, 20*time.Minute, "all rows are moved", func() bool {
+			time.Sleep(time.Second / 2)
+			return gatewaytest.Sum(t, db, "SELECT count(*) FROM (SELECT 1 FROM calls LIMIT 1) AS some") == 0
+		})
+		t.Logf("%d rows were moved in %s", waiting, time.Since(began).Round(time.Second))
 		gatewaytest.Until(t, "the new call", func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger") == int64(made)+1 })
 
 		got := map[string]models.Sum{}
