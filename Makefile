@@ -77,7 +77,7 @@ race: compiler ## Run the same tests under the race detector (three quarters of 
 
 # Long tests measure time or memory, start browsers and agents, or repeat what takes long: the race detector looks at the others.
 SIMULATION_SEEDS ?= 10000
-SKIP ?= none
+SKIP ?= ^$$
 test-long: ## Run the packages that have long tests, with these, and 10,000 seeds of the simulation (SIMULATION_SEEDS; SKIP=pattern leaves some out)
 	$(servers)
 	@echo 'as root the tests install Chromium, nginx, Caddy and promtool where they are missing, and agents and SDKs with npm in a folder of their own'
