@@ -77,8 +77,10 @@ func TestReplicasTogetherKeepToTheBound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
 		const left = 5
 		fill(t, d, "team:t", maxProjects-left)
+		var logged [2]bytes.Buffer
 		replicas := []*Service{
-			New(d.Store, slog.New(slog.DiscardHandler), time.Now), New(d.Open(t), slog.New(slog.DiscardHandler), time.Now),
+			New(d.Store, slog.New(slog.NewTextHandler(&logged[0], nil)), time.Now),
+			New(d.Open(t), slog.New(slog.NewTextHandler(&logged[1], nil)), time.Now),
 		}
 		var group sync.WaitGroup
 		var refused atomic.Int64
@@ -96,8 +98,10 @@ func TestReplicasTogetherKeepToTheBound(t *testing.T) {
 			}
 		}
 		group.Wait()
-		if rows := d.Query(t, "SELECT COUNT(*) FROM projects"); rows[0] != fmt.Sprint(maxProjects) || refused.Load() != 4*left-left {
-			t.Errorf("%v projects, %d refused", rows, refused.Load())
+		late := logged[0].Len()+logged[1].Len() > 0 // then the database was too slow for some calls, which go on
+		n := refused.Load()
+		if rows := d.Query(t, "SELECT COUNT(*) FROM projects"); rows[0] != fmt.Sprint(maxProjects) || n > 3*left || n < 3*left && !late {
+			t.Errorf("%v projects, %d refused", rows, n)
 		}
 	})
 }
