@@ -116,7 +116,7 @@ func TestKillsWhileRowsAreMovedLoseNothing(t *testing.T) {
 		p.Chat(t, gatewaytest.HelloRequest)
 		gatewaytest.Eventually(t, 20*time.Minute, "all rows are moved", func() bool {
 			time.Sleep(time.Second / 2)
-			return gatewaytest.Sum(t, db, "SELECT count(*) FROM (SELECT 1 FROM calls LIMIT 1) AS some") == 0
+			return gatewaytest.Sum(t, db, "SELECT count(*) FROM (SELECT 1 FROM calls LIMIT 1) AS rest") == 0
 		})
 		t.Logf("%d rows were moved in %s", waiting, time.Since(began).Round(time.Second))
 		gatewaytest.Until(t, "the new call", func() bool { return gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger") == int64(made)+1 })
