@@ -64,7 +64,7 @@ servers = @if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! docker i
 
 # Many packages mostly wait, for servers and time limits: twice as many as there are processors run at once, and six tests of
 # each. Those of tools measure how long a gateway takes: they run by themselves. go vet is a target of its own.
-test: ## Run every test but the long ones (eight minutes, the first time more)
+test: ## Run every test but the long ones (a quarter of an hour, the first time more)
 	$(servers)
 	CGO_ENABLED=0 $(TEST) --packages ./... -- -p $$((2 * $$(getconf _NPROCESSORS_ONLN))) -vet=off -parallel 6 -ldflags='-s -w' -timeout 30m
 	cd tools && CGO_ENABLED=0 $(TEST) --packages ./... -- -p 1 -vet=off -ldflags='-s -w' -timeout 30m

@@ -85,7 +85,7 @@ func TestUsageIsSelected(t *testing.T) {
 			{models.UsageQuery{Project: "x"}, 3},
 			{models.UsageQuery{Agent: "codex", TeamID: "t1"}, 10},
 			{models.UsageQuery{Provider: "gemini"}, 0},
-			{models.UsageQuery{UserID: "nobody' OR '1'='1"}, 0},
+			{models.UsageQuery{UserID: "unknown' OR '1'='1"}, 0},
 		} {
 			var cost int64
 			for _, sum := range usage(t, store, tt.ask, noon.AddDate(0, 0, -1), noon.AddDate(0, 0, 1)) {

@@ -47,7 +47,7 @@ func TestAgentsAreBelowThoseThatStartedThem(t *testing.T) {
 	}
 }
 
-// Whatever clients say of their agents, each call is counted once, and each agent is shown once, below its
+// A client may send any agent and parent ids, also cycles: each call is counted once, and each agent is listed once, below its
 // parent.
 func TestThePartsOfAgentsAddUpToTheirSession(t *testing.T) {
 	t.Parallel()

@@ -23,9 +23,9 @@ const (
 
 type project struct{ owner, name string }
 
-// CheckProject says whether a call may be booked for a project of its owner with this name, which
-// stands in param. The first call with a name adds it to those of the owner. The error is an
-// *api.Error. While the database does not answer every project may have its calls.
+// CheckProject validates the project name of a call, and registers it for its owner when it is new. param is the
+// header or member of the request that has the name, for the error, an *api.Error. While the database is unavailable
+// every valid name is accepted.
 func (s *Service) CheckProject(ctx context.Context, owner, param, name string) error {
 	if !isProject(name) {
 		return api.Invalid(api.CodeInvalidValue, param, "%s must be a name of 1 to %d letters, digits, spaces and ._-/:", param, maxProject)

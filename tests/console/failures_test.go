@@ -37,7 +37,7 @@ func TestPagesSayWhatCouldNotBeLoadedAndTryAgain(t *testing.T) {
 		"/keys": "You have no keys yet.", "/usage": "No calls in the last 7 days", "/calls": "There are no calls in the last hour",
 		"/models": "gemini-2.5-flash-lite", "/playground": "Send to both", "/users": root, "/teams": "How limits combine",
 		"/providers": "Healthy", "/audit": "set up this gateway", "/settings": "JWT_SECRET", "/": "First steps",
-		"/statement": "Nobody called in",
+		"/statement": "No calls in",
 	} {
 		set("fails")
 		p.visit(path)

@@ -35,7 +35,7 @@ func TestAStatementIsReadAndItsFileAddsUp(t *testing.T) {
 		p.choose("Group by", "By team")
 		p.see(team)
 		p.choose("Month", time.Now().AddDate(0, 0, -time.Now().Day()).Format("January 2006"))
-		p.see("Nobody called in")
+		p.see("No calls in")
 		p.visit("/statement?by=project")
 		p.see("-2")
 

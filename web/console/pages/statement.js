@@ -69,7 +69,7 @@ export async function show(page) {
       statement.complete ? null : note("info", `As of ${day(at)}, ${minute(at)}. It is complete a day after the month has ended.`),
       statement.days_before ? note("info", `Before ${statement.days_before} there are sums of whole days in UTC only.`) : null,
       total.unpriced > 0 ? note("warn", `${whole(total.unpriced)} calls have no price and count as $0.`) : null);
-    if (total.calls === 0) return fill(body, empty({ text: `Nobody called in ${monthName(statement.month)}.` }));
+    if (total.calls === 0) return fill(body, empty({ text: `No calls in ${monthName(statement.month)}.` }));
     const rows = [...rowsOf(statement, group), { ...total, name: "Total", model: "" }], rest = rows.length - rowsShown;
     fill(body, table({
       label: "Statement", columns: columnsOf(group), rows: all ? rows : rows.slice(0, rowsShown),
