@@ -97,8 +97,19 @@ const (
 	CodeThreadUnsupported    = "thread_unsupported_request"
 	CodeCallNotFound         = "call_not_found"
 	CodeSessionNotFound      = "session_not_found"
+	CodeSignInNotFound       = "sign_in_not_found"
 	CodeInternal             = "internal_error"
 	CodeServiceUnavailable   = "service_unavailable"
+)
+
+// The error codes of the sign-in of programs (RFC 6749, 5.2, and RFC 8628, 3.5).
+const (
+	CodeInvalidGrant         = "invalid_grant"
+	CodeUnsupportedGrantType = "unsupported_grant_type"
+	CodeAuthorizationPending = "authorization_pending"
+	CodeSlowDown             = "slow_down"
+	CodeAccessDenied         = "access_denied"
+	CodeExpiredToken         = "expired_token"
 )
 
 // CodeContextLength is OpenAI's code of a prompt that is too long for the model,
@@ -141,6 +152,10 @@ type Error struct {
 	RequestID string
 
 	Model string // that the client asked for, with model_not_found
+
+	// SignedIn: the caller is a program that is signed in, whose protocol has statuses of its own. It is set as
+	// RequestID is.
+	SignedIn bool
 
 	// TooLong measures a prompt that its model refused with CodeContextLength: its tokens, as
 	// far as they can be estimated, and those of the model's context. 0 is not known, nil is

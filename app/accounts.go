@@ -17,6 +17,8 @@ import (
 	"modelgateway/services/ledger"
 	"modelgateway/services/mail"
 	"modelgateway/services/ratelimit"
+	"modelgateway/services/signin"
+	"modelgateway/services/tracing"
 )
 
 // issuer is that of the tokens of logins.
@@ -65,6 +67,13 @@ func (g *gateway) accounts(cfg config.Config, of *derived, opts *router.Options)
 	g.usage = ledger.NewUsage(g.store, time.Now)
 	g.callRows = ledger.NewCalls(ledger.CallsOptions{Store: g.store, Price: g.calls.PriceOf, Content: g.prompts.State})
 	opts.IDP = &controllers.IDP{Service: login, Accounts: g.users, Cookies: opts.Cookies, Now: time.Now}
+	opts.SignIn = &controllers.SignIn{
+		On: cfg.RequireAuth, PublicURL: cfg.PublicURL, Telemetry: tracing.NewCollector(cfg.Tracing, g.log, time.Now),
+		Service: &signin.Service{
+			Store: g.store, Keys: g.keys, Secret: secret, Previous: []byte(cfg.JWTSecretPrevious.Reveal()), PublicURL: cfg.PublicURL,
+			Log: g.log, Now: time.Now,
+		},
+	}
 	opts.Callers = middleware.Auth{Verified: cfg.RequireVerified, Required: cfg.RequireAuth, Keys: g.keys, Tokens: tokens}
 	if opts.CallLimit, err = g.limit("calls", cfg.RateLimitRPM); err != nil {
 		return err

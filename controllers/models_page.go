@@ -12,6 +12,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/dialects/messages"
+	"modelgateway/middleware"
 	"modelgateway/services/registry"
 )
 
@@ -19,6 +20,15 @@ import (
 // use.
 func (h *Models) Page(c *gin.Context) error {
 	all := h.Service().Offered(registry.Query{Refused: refused(c)})
+	if middleware.RequestOf(c).Caller.SignIn != "" {
+		for i := range all {
+			if name := registry.Via(all[i].ID); name != all[i].ID {
+				named := *all[i].Model
+				named.ID, named.Upstream = name, named.ID
+				all[i].Model = &named
+			}
+		}
+	}
 	from, to, err := page(c, all)
 	if err != nil {
 		return err
@@ -69,7 +79,7 @@ func indexOf(all []registry.Offered, param, id string) (int, error) {
 
 // Info answers clients of Anthropic's API with one model, whose id is the rest of the path.
 func (h *Models) Info(c *gin.Context) error {
-	model, err := h.Service().Offer(strings.TrimPrefix(c.Param("id"), "/"), registry.Query{Refused: refused(c)})
+	model, err := h.Service().Offer(registry.Meant(strings.TrimPrefix(c.Param("id"), "/")), registry.Query{Refused: refused(c)})
 	if err != nil {
 		return err
 	}

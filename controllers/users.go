@@ -14,7 +14,7 @@ import (
 func (h *Admin) Users(c *gin.Context) error {
 	filter := models.UserFilter{
 		Email: c.Query("email"), TeamID: c.Query("team_id"),
-		State: models.UsersIn(c.Query("state")), SignIn: models.SignIn(c.Query("sign_in")),
+		State: models.UsersIn(c.Query("state")), SignIn: models.LoginWay(c.Query("sign_in")),
 	}
 	var err error
 	if filter.Containing, err = readSearch(c); err != nil {

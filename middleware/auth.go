@@ -196,10 +196,10 @@ func (a Auth) authenticate(ctx context.Context, token, key string) (caller auth.
 	return *found, err
 }
 
-// isOurs says whether a credential has the form of a key, or is a token that this gateway
-// has signed.
+// isOurs says whether a credential has the form of a key or of a sign-in's token, or is a token
+// that this gateway has signed.
 func (a Auth) isOurs(text string) bool {
-	return auth.LooksLikeKey(text) || isToken(text) && a.Tokens.Ours(text)
+	return auth.LooksLikeKey(text) || auth.LooksLikeSignIn(text) || isToken(text) && a.Tokens.Ours(text)
 }
 
 // isToken says whether a credential has the form of a JWT.

@@ -90,8 +90,8 @@ func (m Chain) fail(c *gin.Context, err error) {
 	}
 	header, dialect, status := c.Writer.Header(), m.Dialect(c), e.Status
 	if dialect.ErrorStatus != nil {
+		e = m.agentError(c, dialect, e)
 		status = dialect.ErrorStatus(e)
-		e = agentError(e, status, header)
 	}
 	if dialect.SetHeaders != nil {
 		dialect.SetHeaders(header, e.RequestID)
@@ -116,13 +116,16 @@ func (m Chain) fail(c *gin.Context, err error) {
 // agentError is an error as the dialects of agents tell it: with the id of the request, which is
 // the upstream's where its own error is passed on, and with a wait after every 429: some
 // agents give up where there is none.
-func agentError(e *api.Error, status int, header http.Header) *api.Error {
-	copied := *e
+func (m Chain) agentError(c *gin.Context, dialect *api.Dialect, e *api.Error) *api.Error {
+	copied, header := *e, c.Writer.Header()
+	if r := RequestOf(c); r.Caller.SignIn != "" {
+		r.refusedSignIn(&copied, header, m.Now())
+	}
 	copied.RequestID = first(header, requestIDHeader)
 	if upstream := first(header, upstreamIDHeader); upstream != "" && len(e.Raw) > 0 {
 		copied.RequestID = upstream
 	}
-	if status == http.StatusTooManyRequests && e.RetryAfter <= 0 {
+	if dialect.ErrorStatus(&copied) == http.StatusTooManyRequests && copied.RetryAfter <= 0 {
 		copied.RetryAfter = time.Second
 		if !e.ShouldRetry() {
 			copied.RetryAfter = time.Minute

@@ -9,6 +9,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/models"
 	"modelgateway/services/auth"
+	"modelgateway/services/signin"
 )
 
 // Request has the caller of a request, and what its line in the access log
@@ -21,6 +22,8 @@ type Request struct {
 	Body   []byte       // of a request to a model, until it is answered
 	Cookie bool         // the credential came from the console's cookie
 	Scope  Scope        // that the route names
+
+	standings []signin.Standing // budgets of a program that is signed in
 
 	address string // of the client; empty until it is known
 	code    string // of the error in the answer

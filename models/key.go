@@ -88,20 +88,31 @@ type KeyOwner struct {
 
 // withOwners selects the columns of KeyWithOwners.
 func withOwners() string {
-	limits := []string{"expires_at", "models", "budget", "budget_window", "budget_reserve"}
-	for _, n := range (&Numbers{}).All() {
-		limits = append(limits, n.Column)
-	}
-	selected := "users.id IS NOT NULL AS u_exists, users.disabled_at AS u_disabled_at, users.verified_at AS u_verified_at, " +
-		"teams.id IS NOT NULL AS t_exists, teams.name AS t_name"
+	selected := owners()
 	own := []string{"id", "user_id", "team_id", "hash", "previous_hash", "previous_expires_at", "revoked_at"}
-	for _, column := range append(own, limits...) {
+	for _, column := range append(own, limitColumns()...) {
 		selected += ", api_keys." + column
 	}
-	for _, column := range limits {
+	return selected
+}
+
+// owners selects the columns of a user and a team, as far as they are joined.
+func owners() string {
+	selected := "users.id IS NOT NULL AS u_exists, users.disabled_at AS u_disabled_at, users.verified_at AS u_verified_at, " +
+		"teams.id IS NOT NULL AS t_exists, teams.name AS t_name"
+	for _, column := range limitColumns() {
 		selected += fmt.Sprintf(", users.%s AS u_%[1]s, teams.%[1]s AS t_%[1]s", column)
 	}
 	return selected
+}
+
+// limitColumns are those of Limits.
+func limitColumns() []string {
+	columns := []string{"expires_at", "models", "budget", "budget_window", "budget_reserve"}
+	for _, n := range (&Numbers{}).All() {
+		columns = append(columns, n.Column)
+	}
+	return columns
 }
 
 // KeyByHash is the key with this hash, or with this previous hash, over or not; and

@@ -17,15 +17,15 @@ const (
 	UsersUnverified UsersIn = "unverified" // the address was not proven to be the user's
 )
 
-// SignIn is a way in which a user can log in.
-type SignIn string
+// LoginWay is a way in which a user can log in.
+type LoginWay string
 
-// The ways. SignInNone selects the users who have none yet, as those have whom an
+// The ways. LoginByNone selects the users who have none yet, as those have whom an
 // administrator created and who have not used their link.
 const (
-	SignInPassword         SignIn = "password"
-	SignInIdentityProvider SignIn = "identity_provider"
-	SignInNone             SignIn = "none"
+	LoginByPassword         LoginWay = "password"
+	LoginByIdentityProvider LoginWay = "identity_provider"
+	LoginByNone             LoginWay = "none"
 )
 
 // UserFilter selects users; an empty field selects all.
@@ -34,7 +34,7 @@ type UserFilter struct {
 	Containing string // a part of the name or the address; upper and lower case are the same
 	TeamID     string
 	State      UsersIn
-	SignIn     SignIn
+	SignIn     LoginWay
 
 	AdminEmails []string // the verified addresses that make an administrator, for UsersAdmin
 }
@@ -70,11 +70,11 @@ func (f *UserFilter) on(db *gorm.DB) *gorm.DB {
 	}
 	const linked = "(SELECT user_id FROM identities)"
 	switch f.SignIn {
-	case SignInPassword:
+	case LoginByPassword:
 		q = q.Where("password_hash <> ''")
-	case SignInIdentityProvider:
+	case LoginByIdentityProvider:
 		q = q.Where("id IN " + linked)
-	case SignInNone:
+	case LoginByNone:
 		q = q.Where("password_hash = '' AND id NOT IN " + linked)
 	}
 	return q

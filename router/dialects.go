@@ -9,15 +9,16 @@ import (
 	"modelgateway/api"
 	"modelgateway/dialects/chat"
 	"modelgateway/dialects/messages"
+	"modelgateway/dialects/oauth"
 	"modelgateway/dialects/responses"
 	"modelgateway/middleware"
 )
 
 // dialects are those in which errors are written.
-type dialects struct{ chat, messages, responses *api.Dialect }
+type dialects struct{ chat, messages, responses, oauth *api.Dialect }
 
 func newDialects() *dialects {
-	return &dialects{chat: chat.Dialect(), messages: messages.Dialect(), responses: responses.Dialect()}
+	return &dialects{chat: chat.Dialect(), messages: messages.Dialect(), responses: responses.Dialect(), oauth: oauth.Dialect()}
 }
 
 // of is the dialect in which the errors of a request are written, from the first guard on.
@@ -27,6 +28,8 @@ func (d *dialects) of(c *gin.Context) *api.Dialect {
 		return d.messages
 	case below(c.Request.URL.Path, responsesPath):
 		return d.responses
+	case below(c.Request.URL.Path, "/oauth"):
+		return d.oauth
 	}
 	return d.chat
 }
@@ -39,9 +42,12 @@ func below(path, other string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// messagesPaths are those of Anthropic's API, with all paths below them. The gateway serves
-// the first one only; the clients of the others must be able to read its 404.
-var messagesPaths = [...]string{"/v1/messages", "/v1/complete", "/v1/files", "/v1/skills"}
+// messagesPaths are those of Anthropic's API and of Claude Code's own gateway, with all paths below them. Of
+// /v1/complete, /v1/files and /v1/skills the gateway has none; their clients must be able to read its 404.
+var messagesPaths = [...]string{
+	"/v1/messages", "/v1/complete", "/v1/files", "/v1/skills",
+	"/managed", "/api/oauth", "/v1/metrics", "/v1/logs", "/v1/traces",
+}
 
 // isMessages says whether a request is one of Anthropic's API: by its path, or on the list
 // of models and on a path that the gateway does not have by the version that only clients

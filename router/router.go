@@ -44,6 +44,7 @@ type Options struct {
 	Contents   *controllers.Contents
 	Operations *controllers.Operations
 	Metrics    *controllers.Metrics
+	SignIn     *controllers.SignIn
 
 	Callers      middleware.Auth     // who may call /v1
 	CallLimit    *ratelimit.Requests // of callers on /v1
@@ -96,6 +97,7 @@ func New(opts Options) (http.Handler, error) {
 	opts.pages(engine, handle, unknown)
 
 	opts.accounts(engine, chain)
+	opts.signIn(engine, chain)
 
 	all := engine.Group("/admin", middleware.NoStore, middleware.All.Set, chain.Admin(opts.Callers.Tokens, opts.Admin.Service))
 	opts.administration(all, chain.Limit(opts.AuthLimit, middleware.Account), handle)
@@ -109,6 +111,9 @@ func New(opts Options) (http.Handler, error) {
 		}
 		if opts.Contents != nil && opts.Contents.Log.On() {
 			steps = slices.Insert(steps, len(steps)-1, gin.HandlerFunc(opts.Contents.Record))
+		}
+		if d == dialect.messages {
+			steps = slices.Insert(steps, len(steps)-1, chain.UsageHeaders(opts.SignIn.Service.Standings))
 		}
 		engine.POST(path, steps...)
 	}
@@ -225,6 +230,32 @@ func (opts Options) accounts(engine *gin.Engine, chain middleware.Chain) {
 	opts.teams(group.Group("/teams", chain.User(opts.Callers.Tokens), chain.Limit(opts.CallLimit, middleware.Account)), changes, handle)
 }
 
+// signIn adds the routes of the sign-in of programs, and those that only programs ask that are signed in.
+func (opts Options) signIn(engine *gin.Engine, chain middleware.Chain) {
+	handle, h := chain.Handle, opts.SignIn
+	address := chain.Limit(opts.CallLimit, middleware.Address) // of programs that ask every five seconds
+	engine.Match(readOnly(), "/.well-known/oauth-authorization-server", middleware.NoStore, address, handle(h.Server))
+	oauth := engine.Group("/oauth", middleware.NoStore)
+	oauth.POST("/device_authorization", chain.Limit(opts.AuthLimit, middleware.Address), chain.LimitNetwork(opts.NetworkLimit),
+		handle(h.Device))
+	oauth.POST("/token", address, handle(h.Token))
+	oauth.POST("/revoke", address, handle(h.Revoke))
+
+	guesses := chain.Limit(opts.AuthLimit, middleware.Account) // of codes
+	own := engine.Group("/auth", middleware.NoStore, chain.User(opts.Callers.Tokens))
+	own.POST("/device", guesses, handle(h.Find))
+	own.POST("/device/confirm", guesses, handle(h.Confirm))
+	own.Match(readOnly(), "/sign-ins", chain.Limit(opts.CallLimit, middleware.Account), handle(h.List))
+	own.DELETE("/sign-ins/:id", guesses, handle(h.End))
+
+	signedIn := engine.Group("", middleware.NoStore, chain.Caller(opts.Callers), chain.Limit(opts.CallLimit, middleware.Account))
+	signedIn.GET("/managed/settings", handle(h.Settings))
+	signedIn.GET("/api/oauth/usage", handle(h.Usage))
+	for _, signal := range []string{"/v1/metrics", "/v1/logs", "/v1/traces"} {
+		signedIn.POST(signal, handle(h.Collect))
+	}
+}
+
 // teams adds the routes of a user's teams. Apart from the list and from leaving a team they are
 // for managers of the team.
 func (opts Options) teams(teams *gin.RouterGroup, changes gin.HandlerFunc, handle func(middleware.Handler) gin.HandlerFunc) {
@@ -288,6 +319,13 @@ func (opts Options) administration(all *gin.RouterGroup, asks gin.HandlerFunc, h
 	all.GET("/calls/:id/content", handle(opts.Contents.Get))
 	all.Match(readOnly(), "/sessions", handle(opts.Calls.Sessions))
 	all.Match(readOnly(), "/sessions/:id", handle(opts.Calls.Session))
+	all.Match(readOnly(), "/sign-ins", handle(opts.SignIn.List))
+	all.DELETE("/sign-ins/:id", handle(opts.SignIn.End))
+	for _, of := range []string{"", "/teams/:id"} {
+		all.Match(readOnly(), of+"/agent-settings", handle(h.AgentSettings))
+		all.PUT(of+"/agent-settings", handle(h.SetAgentSettings))
+		all.DELETE(of+"/agent-settings", handle(h.RemoveAgentSettings))
+	}
 	all.Match(readOnly(), "/audit", handle(h.Audit))
 	all.Match(readOnly(), "/providers", handle(opts.Operations.ListProviders))
 	all.POST("/providers/try", asks, handle(opts.Operations.TryProvider))

@@ -29,6 +29,7 @@ import (
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/registry"
 	"modelgateway/services/routing"
+	"modelgateway/services/signin"
 )
 
 // ready is a provider that answers at once.
@@ -137,7 +138,8 @@ func gatewayWith(
 		Models: &controllers.Models{}, Health: &controllers.Health{}, Docs: &controllers.Docs{},
 		Metrics: &controllers.Metrics{}, Counted: metrics.New(),
 		Auth: &controllers.Auth{}, Keys: &controllers.Keys{}, Admin: &controllers.Admin{}, IDP: &controllers.IDP{},
-		Log: log, Now: time.Now,
+		SignIn: &controllers.SignIn{Service: new(signin.Service)},
+		Log:    log, Now: time.Now,
 	}
 	for _, f := range change {
 		f(&opts)

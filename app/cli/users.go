@@ -33,7 +33,7 @@ func (p *Program) userList() *cobra.Command {
 		if err := s.replaceByID(ctx, &only.TeamID); err != nil {
 			return err
 		}
-		only.State, only.SignIn = models.UsersIn(*state), models.SignIn(*signIn)
+		only.State, only.SignIn = models.UsersIn(*state), models.LoginWay(*signIn)
 		list := api.Page[api.AdminUser]{Object: api.ObjectList, Data: []api.AdminUser{}}
 		err := everyPage(func(page models.Page) (string, bool, error) {
 			users, more, err := s.Admin.Users(ctx, only, page)

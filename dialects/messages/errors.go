@@ -43,6 +43,10 @@ func errorStatus(e *api.Error) int {
 		return statusOverloaded
 	case e.Status == http.StatusRequestHeaderFieldsTooLarge:
 		return http.StatusRequestEntityTooLarge
+	case e.SignedIn && e.Status == http.StatusPaymentRequired:
+		return http.StatusTooManyRequests
+	case e.SignedIn && e.Code == api.CodeModelNotAllowed:
+		return http.StatusBadRequest
 	}
 	return e.Status
 }
@@ -91,8 +95,11 @@ func appendError(dst []byte, e *api.Error) []byte {
 	if isNative(e) {
 		return append(dst, e.Raw...)
 	}
-	w := jsonbytes.Writer(dst).Object().Text("type", "error").
-		ObjectAt("error").Text("type", errorType(errorStatus(e))).Text("message", message(e))
+	kind := errorType(errorStatus(e))
+	if e.Status == http.StatusPaymentRequired {
+		kind = typeBilling // also for programs that are signed in, which get 429
+	}
+	w := jsonbytes.Writer(dst).Object().Text("type", "error").ObjectAt("error").Text("type", kind).Text("message", message(e))
 	switch e.Code { // clients recover from the errors of threads
 	case api.CodeThreadNotFound:
 		w = w.JSON("details", []byte(`{"error_code":"thread_not_found"}`))

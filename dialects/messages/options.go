@@ -113,7 +113,7 @@ func (r *Request) checkPlace() *api.Error {
 	if n := r.common.MaxOutput; n != nil && *n == 0 {
 		return unsupported("max_tokens", "must be at least 1: only Anthropic models accept 0")
 	}
-	for _, m := range []member{memberContainer, memberMCPServers} {
+	for _, m := range []member{memberContainer, memberMCPServers, memberSafeguards} {
 		if body.Asks(r.members[m]) {
 			return unsupported(table.Name(m), "only Anthropic models support this member: leave it out, or use one of them")
 		}

@@ -44,6 +44,7 @@ const (
 	memberContextManagement
 	memberInferenceGeo
 	memberMCPServers
+	memberSafeguards
 	memberMetadata
 	memberOutputConfig
 	memberOutputFormat
@@ -75,6 +76,7 @@ var table = body.NewTable[member](
 	body.Member{Name: "context_management", Lost: true},
 	body.Member{Name: "inference_geo", Lost: true, Idle: `"global"`},
 	body.Member{Name: "mcp_servers"}, // refused where it asks for anything
+	body.Member{Name: "safeguards"},  // likewise: without it a check would be skipped
 	body.Member{Name: "metadata", Inner: []string{"user_id"}},
 	body.Member{Name: "output_config", Inner: []string{"effort", "format"}},
 	body.Member{Name: "output_format"},

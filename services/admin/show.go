@@ -26,10 +26,10 @@ func ShowUser(u *UserState) api.AdminUser {
 func signIn(u *UserState) []string {
 	ways := []string{}
 	if u.PasswordHash != "" {
-		ways = append(ways, string(models.SignInPassword))
+		ways = append(ways, string(models.LoginByPassword))
 	}
 	if u.Linked {
-		ways = append(ways, string(models.SignInIdentityProvider))
+		ways = append(ways, string(models.LoginByIdentityProvider))
 	}
 	return ways
 }

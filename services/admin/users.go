@@ -49,7 +49,7 @@ func checkUserFilter(f *models.UserFilter) error {
 		return api.Invalid(api.CodeInvalidValue, "state", "state must be active, disabled, admin or unverified")
 	}
 	switch f.SignIn {
-	case "", models.SignInPassword, models.SignInIdentityProvider, models.SignInNone:
+	case "", models.LoginByPassword, models.LoginByIdentityProvider, models.LoginByNone:
 	default:
 		return api.Invalid(api.CodeInvalidValue, "sign_in", "sign_in must be password, identity_provider or none")
 	}

@@ -12,14 +12,16 @@ import (
 // an anonymous client.
 type Caller struct {
 	UserID  string // empty for an anonymous client, and for a key that is a team's alone
-	TeamID  string // of the key; empty without one
+	TeamID  string // of the key or the sign-in; empty without one
 	KeyID   string // empty without an API key
+	SignIn  string // id of the sign-in of a program; empty without one
 	Address string // of the client
 
 	Unverified bool // the user's e-mail address is not verified
 
 	// Levels are the accounts that pay, with their limits: of a key its own, its user's and
-	// its team's; of a token the user's. An anonymous client has none.
+	// its team's; of a sign-in its user's and its team's; of a token the user's. An anonymous
+	// client has none.
 	Levels models.Levels
 }
 
@@ -73,10 +75,13 @@ func callerOfKey(k *models.KeyWithOwners, defaults models.Limits) (c *Caller, va
 	}
 	if k.TeamID != "" {
 		valid = valid && k.Team.Exists
-		team := models.Level{Account: models.TeamAccount(k.TeamID), Name: "the team " + k.Team.Name, Limits: k.Team.Limits}
-		c.Levels = append(c.Levels, team)
+		c.Levels = append(c.Levels, teamLevel(k.TeamID, &k.Team))
 	}
 	return c, valid && len(c.Levels) > 1
+}
+
+func teamLevel(id string, team *models.KeyOwner) models.Level {
+	return models.Level{Account: models.TeamAccount(id), Name: "the team " + team.Name, Limits: team.Limits}
 }
 
 func userLevel(id string, own, defaults models.Limits) models.Level {

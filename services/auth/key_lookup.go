@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"modelgateway/api"
 	"modelgateway/internal/panics"
@@ -43,18 +44,28 @@ func notOurKey(text string) error {
 // database that cannot be queried is a 503. A cached answer is used for less than a second
 // after its query, or after the last poll that proved that nothing has changed.
 func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
-	if !LooksLikeKey(text) {
+	query, d := k.query, digest{}
+	switch {
+	case LooksLikeSignIn(text):
+		query, d = k.querySignIn, signInDigest(text)
+	case LooksLikeKey(text):
+		d = keyDigest(text)
+	default:
 		return nil, notOurKey(text)
 	}
-	d, now := keyDigest(text), k.now()
+	now := k.now()
 	entry := k.cache.find(d, now)
 	if entry == nil {
 		var err error
-		if entry, err = k.lookUp(ctx, d); err != nil {
+		if entry, err = k.lookUp(ctx, d, query); err != nil {
 			return nil, api.Unavailable(fmt.Errorf("look up key: %w", err))
 		}
 	}
-	if entry.caller == nil || entry.until != 0 && now.UnixMicro() >= entry.until {
+	over := entry.until != 0 && now.UnixMicro() >= entry.until
+	switch {
+	case (entry.caller == nil || over) && LooksLikeSignIn(text):
+		return entry.caller, signInEnded(over)
+	case entry.caller == nil || over:
 		return cmp.Or(entry.caller, entry.rejected), invalidKey()
 	}
 	if err := entry.caller.expired(now); err != nil {
@@ -66,11 +77,11 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 
 // lookUp queries the database, once for all callers at the same time, unless the cache has a
 // fresh entry by now.
-func (k *Keys) lookUp(ctx context.Context, d digest) (*cacheEntry, error) {
+func (k *Keys) lookUp(ctx context.Context, d digest, query query) (*cacheEntry, error) {
 	leads := false // written before the result is sent
 	result := k.cache.group.DoChan(string(d[:]), func() (any, error) {
 		leads = true
-		return k.load(ctx, d)
+		return k.load(ctx, d, query)
 	})
 	select {
 	case r := <-result:
@@ -90,7 +101,7 @@ func (k *Keys) lookUp(ctx context.Context, d digest) (*cacheEntry, error) {
 // too, so it does not end with the request that started it. Its panic is an error:
 // singleflight would end the process. lookUp raises it again for the caller that
 // started the query.
-func (k *Keys) load(ctx context.Context, d digest) (entry *cacheEntry, err error) {
+func (k *Keys) load(ctx context.Context, d digest, query query) (entry *cacheEntry, err error) {
 	if e := k.cache.find(d, k.now()); e != nil {
 		return e, nil
 	}
@@ -103,10 +114,6 @@ func (k *Keys) load(ctx context.Context, d digest) (entry *cacheEntry, err error
 		}
 		k.cache.finish(d, number, entry)
 	}()
-	return k.query(ctx, d)
-}
-
-func (k *Keys) query(ctx context.Context, d digest) (*cacheEntry, error) {
 	limit := k.unknown
 	if k.cache.valid.Contains(d) {
 		limit = k.known
@@ -117,10 +124,23 @@ func (k *Keys) query(ctx context.Context, d digest) (*cacheEntry, error) {
 	defer limit.Release(1)
 	revision, _ := k.cache.revisions.Current() // before the query: see Revisions
 	queriedAt := k.now()
-	hash := hex.EncodeToString(d[:])
+	entry, err = query(ctx, hex.EncodeToString(d[:]), queriedAt)
+	if err == nil {
+		entry.queriedAt = queriedAt
+		if entry.caller != nil {
+			entry.revision = revision
+		}
+	}
+	return entry, err
+}
+
+// query asks the database for what has a hash.
+type query func(ctx context.Context, hash string, now time.Time) (*cacheEntry, error)
+
+func (k *Keys) query(ctx context.Context, hash string, now time.Time) (*cacheEntry, error) {
 	found, err := k.keyByHash(ctx, hash)
 	if errors.Is(err, models.ErrNotFound) {
-		return &cacheEntry{queriedAt: queriedAt}, nil
+		return &cacheEntry{}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -134,9 +154,9 @@ func (k *Keys) query(ctx context.Context, d digest) (*cacheEntry, error) {
 	}
 	caller, valid := callerOfKey(found, k.userDefaults)
 	if !valid {
-		return &cacheEntry{queriedAt: queriedAt, rejected: caller}, nil
+		return &cacheEntry{rejected: caller}, nil
 	}
-	return &cacheEntry{queriedAt: queriedAt, revision: revision, caller: caller, until: until, use: k.uses.of(found.ID, queriedAt)}, nil
+	return &cacheEntry{caller: caller, until: until, use: k.uses.of(found.ID, now)}, nil
 }
 
 // errOtherKey is a fault of the database or of the connection to it, never of

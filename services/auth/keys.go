@@ -288,12 +288,16 @@ func (k *Keys) Revoke(ctx context.Context, userID, keyID string) error {
 // Invalidate removes a key, with both of its secrets, from the cache here and on
 // other replicas.
 func (k *Keys) Invalidate(ctx context.Context, key *models.Key) {
-	for _, hash := range []string{key.Hash, key.PreviousHash} {
+	k.invalidate(ctx, key.ID, key.Hash, key.PreviousHash)
+}
+
+func (k *Keys) invalidate(ctx context.Context, id string, hashes ...string) {
+	for _, hash := range hashes {
 		if hash == "" {
 			continue
 		}
 		k.onInvalidation(hash)
-		k.publishInvalidation(context.WithoutCancel(ctx), key.ID, hash)
+		k.publishInvalidation(context.WithoutCancel(ctx), id, hash)
 	}
 }
 

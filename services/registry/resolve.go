@@ -12,6 +12,21 @@ import (
 	"modelgateway/llm"
 )
 
+// via begins the names under which Claude Code shows models of others: it leaves out every name without claude or
+// anthropic.
+const via = "claude-via-"
+
+// Via is the name of a model that Claude Code shows.
+func Via(name string) string {
+	if strings.Contains(name, "claude") || strings.Contains(name, "anthropic") {
+		return name
+	}
+	return via + name
+}
+
+// Meant is the name of a model that is meant by one that Via may have made.
+func Meant(name string) string { return strings.TrimPrefix(name, via) }
+
 // Resolve returns the model that a client means by a name: the target of an alias; the
 // model of exactly this id in the catalogue, or listed by a provider; provider/model; the
 // target of an alias with a pattern; a model that a configured provider sells, or whose
