@@ -47,7 +47,11 @@ func (h *SignIn) Server(c *gin.Context) error {
 }
 
 func off() error {
-	return api.NotFound(api.CodeRouteNotFound, "programs sign in only where callers need a credential: REQUIRE_AUTH is false")
+	return noRoute("programs sign in only where callers need a credential: REQUIRE_AUTH is false")
+}
+
+func noRoute(why string) error {
+	return &api.Error{Status: http.StatusNotFound, Type: api.TypeNotFound, Code: api.CodeRouteNotFound, Message: why}
 }
 
 // Device answers POST /oauth/device_authorization.
@@ -215,7 +219,7 @@ func (h *SignIn) End(c *gin.Context) error {
 func (h *SignIn) Settings(c *gin.Context) error {
 	caller := &middleware.RequestOf(c).Caller
 	if caller.SignIn == "" { // who has a key reads no settings
-		return api.NotFound(api.CodeRouteNotFound, "settings are for programs that are signed in")
+		return noRoute("settings are for programs that are signed in")
 	}
 	settings, err := h.Service.Settings(c.Request.Context(), caller)
 	if err != nil {

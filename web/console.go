@@ -21,7 +21,7 @@ const ConsolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 // document, whose script shows the page of its address.
 func ConsolePages() []string {
 	return []string{
-		"/signin", "/keys", "/usage", "/calls", "/sessions", "/playground", "/models", "/account",
+		"/signin", "/keys", "/usage", "/calls", "/sessions", "/playground", "/models", "/account", "/device",
 		"/users", "/teams", "/providers", "/alerts", "/statement", "/audit", "/settings",
 		"/keys/:id", "/users/:id", "/teams/:id", "/models/*name", "/providers/:name",
 	}

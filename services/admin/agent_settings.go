@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -50,12 +51,13 @@ func (a *Service) SetAgentSettings(ctx context.Context, by Actor, teamID string,
 		if err := tx.SetAgentSettings(&models.AgentSettings{TeamID: teamID, Settings: string(text), ChangedAt: now.UnixMicro()}); err != nil {
 			return nil, err
 		}
+		target := cmp.Or(teamID, "gateway")
 		detail := map[string]any{"settings": nil}
 		if len(text) > 0 {
 			detail["settings"] = text
 		}
 		return audit.Row(now, audit.Entry{
-			ActorID: act.actor.ID, ActorEmail: act.actor.Email, Action: "agent_settings.set", Target: teamID,
+			ActorID: act.actor.ID, ActorEmail: act.actor.Email, Action: "agent_settings.set", Target: target,
 			RequestID: by.RequestID, Address: by.Address,
 		}, detail)
 	})

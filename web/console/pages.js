@@ -27,5 +27,6 @@ export const pages = [
   { path: "/statement", icon: "list", title: "Statement", load: () => import("./pages/statement.js"), admin: true },
   { path: "/audit", icon: "audit", title: "Audit log", load: () => import("./pages/audit.js"), admin: true },
   { path: "/settings", icon: "gear", title: "Settings", load: () => import("./pages/settings.js"), admin: true },
+  { path: "/device", icon: "code", title: "Sign in a program", load: () => import("./pages/device.js"), hidden: true },
   { path: "/account", icon: "user", title: "Your account", load: () => import("./pages/account.js"), hidden: true },
 ];

@@ -7,6 +7,7 @@ import { full } from "../lib/format.js";
 import { currentSession, loginMethods, remember, remembered } from "../lib/state.js";
 import { button, card, confirm, field, formData, formError, note, tag, toast } from "../lib/ui.js";
 import { formDialog } from "./people/limits.js";
+import { signIns } from "./people/signins.js";
 import { providerName, refusal } from "./signin.js";
 
 export const title = "Your account";
@@ -16,15 +17,17 @@ const taken = "This identity, or its e-mail address, belongs to another account.
 
 /** @param {any} page */
 export async function show(page) {
-  const [{ user, password, expires_at: ends }, methods] = [page.me, await loginMethods()], error = page.query.get("error");
+  const { user, password, expires_at: ends } = page.me, error = page.query.get("error");
+  const load = () => show(page), [methods, programs] = await Promise.all([loginMethods(), signIns({ base: "/auth", signal: page.signal, load })]);
   page.head({ line: user.email });
   fill(page.root, h("div", { class: "stack narrow" },
     error ? note("bad", error === "account_exists" ? taken : refusal(error)) : null,
     card({ title: "You", pad: true }, facts(user, ends), changeName(page)),
     password ? changePassword(user.email) : null,
     methods.identity_provider ? identity(page, methods.identity_provider) : null,
+    programs,
     card({ title: "Keyboard", pad: true }, letters()),
-    card({ title: "Sessions", pad: true }, h("p", { class: "soft" }, "Ends all your sessions and tokens, on this device too. Your API keys go on working."),
+    card({ title: "Sessions", pad: true }, h("p", { class: "soft" }, "Ends all your sessions and tokens, on this device too, and signs your programs out. Your API keys go on working."),
       h("div", { class: "acts mt" }, button("Sign out everywhere", () => everywhere(page.me), { class: "danger" })))));
 }
 
@@ -138,7 +141,7 @@ async function everywhere(me) {
   const unlink = h("input", { type: "checkbox" });
   const yes = await confirm({
     title: "Sign out everywhere?", text: [
-      h("p", null, "All your sessions and tokens end, on this device too. Your API keys go on working."),
+      h("p", null, "All your sessions and tokens end, on this device too, and your programs are signed out. Your API keys go on working."),
       me.password && me.identities.length ? h("label", { class: "check mt" }, unlink, "Also remove my linked identities: only my password signs in then") : null,
     ],
     action: "Sign out everywhere", keep: "Stay signed in",

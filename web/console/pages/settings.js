@@ -5,6 +5,7 @@ import { get } from "../lib/api.js";
 import { fill, h } from "../lib/dom.js";
 import { ago, full } from "../lib/format.js";
 import { button, card, copy, empty, find, note, segments, table, tag } from "../lib/ui.js";
+import { agentSettings } from "./people/agents.js";
 import { plural } from "./people/lists.js";
 
 export const title = "Settings";
@@ -16,7 +17,8 @@ export async function show(page) {
   const state = { q: page.query.get("q") ?? "", show: page.query.get("show") ?? "" };
   const groups = h("div", { class: "stack" });
   const own = settings.data.filter((s) => s.source !== "default").length;
-  page.head({ line: [
+  const agents = () => agentSettings({ title: "Settings of agents", path: "/admin", usual: "They hold for all teams that have none of their own. Without any, Claude Code is told to show the gateway's models." });
+  page.head({ actions: button("Settings of agents", agents, { icon: "code" }), line: [
     `Read only: settings come from the environment and files and take effect at a start. Version ${settings.version}, started `,
     h("span", { title: full(settings.started_at * 1000) }, ago(settings.started_at * 1000)), ". Secrets are never shown.",
   ] });

@@ -17,6 +17,7 @@ import { holds } from "./combine.js";
 import { budgetBar, deleteTeam, editLimits, formDialog, limitsText, rename } from "./limits.js";
 import { invite } from "./links.js";
 import { all, plural } from "./lists.js";
+import { agentSettings } from "./agents.js";
 
 const roles = /** @type {[string, string][]} */ ([["member", "Member"], ["manager", "Manager"]]);
 
@@ -47,6 +48,7 @@ function itemsOf({ team, base, everything, load, page }) {
   if (!everything) return [];
   return [
     { text: "Edit limits", icon: "gear", onclick: () => editLimits({ name: team.name, row: team, path: base, what: "They hold for all keys of the team together.", done: load }) },
+    { text: "Settings of agents", icon: "code", onclick: () => agentSettings({ title: "Settings of agents in " + team.name, path: base, usual: "Without any, those of the gateway hold.", done: load }) },
     { text: "Rename", icon: "team", onclick: () => rename({ title: "Rename " + team.name, name: team.name, path: base, done: load }) },
     { text: "Delete team", icon: "x", bad: true, onclick: () => deleteTeam(team, () => page.go("/teams")) },
   ];

@@ -10,6 +10,7 @@ import { loginMethods } from "../../lib/state.js";
 import { button, card, empty, table, tag } from "../../lib/ui.js";
 import { budgetBar, limitsText } from "../people/limits.js";
 import { all, facts } from "../people/lists.js";
+import { signIns } from "../people/signins.js";
 import { nameOf, ofUser } from "../users.js";
 import { limits } from "./limits.js";
 import { showThing } from "./thing.js";
@@ -23,10 +24,11 @@ export function show(page) {
   });
 
   async function anyone(load) {
-    const [user, keys, methods] = await Promise.all([get("/admin/users/" + encodeURIComponent(id), null, { signal }), all("/admin/keys", { user_id: id }, signal), loginMethods()]);
+    const [user, keys, methods, programs] = await Promise.all([get("/admin/users/" + encodeURIComponent(id), null, { signal }), all("/admin/keys", { user_id: id }, signal), loginMethods(),
+      signIns({ base: "/admin", userId: id, signal, load })]);
     const teams = await Promise.all(user.teams.map((t) => get("/admin/teams/" + t.id, null, { signal }).catch(() => null)));
     return {
-      ...common(user, keys), source: sourceOf(page.me, new URLSearchParams()), filter: { user_id: id }, target: id, items: ofUser(user, { page, load, mail: methods.mail }),
+      ...common(user, keys), parts: [keysCard(user, keys), programs], source: sourceOf(page.me, new URLSearchParams()), filter: { user_id: id }, target: id, items: ofUser(user, { page, load, mail: methods.mail }),
       state: [user.disabled_at ? tag("off", "Disabled") : tag("good", "Active"), user.admin ? tag("info", "Administrator") : null],
       top: limits([{ name: nameOf(user), row: user }, ...teams.filter(Boolean).map((t) => ({ name: "Team " + t.name, row: t, kind: /** @type {const} */ ("team") }))]),
     };
