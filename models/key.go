@@ -88,7 +88,9 @@ type KeyOwner struct {
 
 // withOwners selects the columns of KeyWithOwners.
 func withOwners() string {
-	limits := []string{"expires_at", "models", "budget", "budget_window", "budget_reserve"}
+	limits := []string{
+		"expires_at", "models", "budget", "budget_window", "budget_extra", "budget_extra_until", "session_budget", "budget_reserve",
+	}
 	for _, n := range (&Numbers{}).All() {
 		limits = append(limits, n.Column)
 	}
