@@ -82,7 +82,9 @@ func TestWhatABudgetIsRaisedByIsChecked(t *testing.T) {
 	id, _ := p.CreateLimitedKey(t, ada, `"budget_usd":1`)
 	free, _ := p.CreateKey(t, ada)
 	team := gatewaytest.Field(t, p.Call(t, "POST", "/admin/teams", `{"name":"t"}`, root...), "id")
-	user, soon := gatewaytest.Field(t, p.Call(t, "GET", "/auth/me", "", ada...), "id"), time.Now().Add(time.Hour).Unix()
+	_, user, _ := strings.Cut(p.Call(t, "GET", "/auth/session", "", ada...).Body, `"id":"`)
+	user, _, _ = strings.Cut(user, `"`)
+	soon := time.Now().Add(time.Hour).Unix()
 	both := fmt.Sprintf(`{"budget_extra_usd":0.5,"budget_extra_until":%d}`, soon)
 	for _, tt := range []struct {
 		path, body string
