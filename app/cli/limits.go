@@ -129,24 +129,27 @@ func readTime(text string) (int64, error) {
 
 // budget is a budget in words, such as $50.00 a month.
 func budget(l *api.Limits) string {
+	text := none
+	if l.Budget != nil {
+		text = dollars(*l.Budget)
+		if window := *l.BudgetWindow; window != string(models.Total) {
+			text += " a " + window
+		}
+	}
+	if l.BudgetExtra == nil || *l.ExtraUntil <= time.Now().Unix() {
+		return text
+	}
 	if l.Budget == nil {
-		return none
+		text = "the default budget"
 	}
-	text := dollars(*l.Budget)
-	if window := *l.BudgetWindow; window != string(models.Total) {
-		text += " a " + window
-	}
-	if extra := l.BudgetExtra; extra != nil && *l.ExtraUntil > time.Now().Unix() {
-		text += " and " + dollars(*extra) + " more until " + local(*l.ExtraUntil)
-	}
-	return text
+	return text + " and " + dollars(*l.BudgetExtra) + " more until " + local(*l.ExtraUntil)
 }
 
 // limitWords are limits in words.
 func limitWords(l *api.Limits) string {
 	var all []string
-	if l.Budget != nil {
-		all = append(all, budget(l))
+	if text := budget(l); text != none {
+		all = append(all, text)
 	}
 	if l.SessionBudget != nil {
 		all = append(all, dollars(*l.SessionBudget)+" a session")
