@@ -39,7 +39,8 @@ func (k BudgetKind) Account(id string) string {
 var budgetAccounts = map[BudgetKind]string{
 	"key":  "SELECT id, name, budget, budget_window AS span, " + extraNow + " FROM api_keys WHERE revoked_at = 0",
 	"team": "SELECT id, name, budget, budget_window AS span, " + extraNow + " FROM teams",
-	"user": `SELECT id, email AS name, ` + extraNow + `, CASE WHEN budget_window = '' THEN CAST(@budget AS BIGINT) ELSE budget END AS budget,
+	"user": `SELECT id, email AS name, ` + extraNow + `,
+		CASE WHEN budget_window = '' THEN CAST(@budget AS BIGINT) ELSE budget END AS budget,
 		CASE WHEN budget_window = '' THEN @window ELSE budget_window END AS span FROM users WHERE disabled_at = 0`,
 }
 
