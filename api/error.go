@@ -75,6 +75,7 @@ const (
 	CodeInvalidState         = "invalid_state"
 	CodeAccountExists        = "account_exists"
 	CodeBudgetExceeded       = "budget_exceeded"
+	CodeSessionBudget        = "session_budget_exceeded"
 	CodeBudgetHeld           = "budget_held"
 	CodeModelNotAllowed      = "model_not_allowed"
 	CodeKeyExpired           = "api_key_expired"

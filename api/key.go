@@ -28,11 +28,20 @@ type KeyLimits struct {
 	limit.Numbers[Field[int64]]
 	Budget        Field[USD]    `json:"budget_usd"`
 	BudgetWindow  Field[string] `json:"budget_window"`
+	BudgetExtra   Field[USD]    `json:"budget_extra_usd"`   // by which the budget is raised until budget_extra_until
+	ExtraUntil    Field[int64]  `json:"budget_extra_until"` // Unix seconds
+	SessionBudget Field[USD]    `json:"session_budget_usd"`
 	BudgetReserve Field[string] `json:"budget_reserve"` // worst, or null: what the gateway reserves
 }
 
 // Any says whether a limit is named.
 func (l *KeyLimits) Any() bool { return *l != KeyLimits{} }
+
+// AnyLasting says whether a limit is named that does not end by itself, as an extra does.
+func (l KeyLimits) AnyLasting() bool {
+	l.BudgetExtra, l.ExtraUntil = Field[USD]{}, Field[int64]{}
+	return l.Any()
+}
 
 // NewKey is the body of POST /auth/keys.
 type NewKey struct {
@@ -65,6 +74,9 @@ type Limits struct {
 	limit.Numbers[*int64]
 	Budget        *USD    `json:"budget_usd"`
 	BudgetWindow  *string `json:"budget_window"`
+	BudgetExtra   *USD    `json:"budget_extra_usd"`   // by which the budget is raised until budget_extra_until
+	ExtraUntil    *int64  `json:"budget_extra_until"` // Unix seconds; it may be over
+	SessionBudget *USD    `json:"session_budget_usd"`
 	BudgetReserve *string `json:"budget_reserve"` // worst, or nil: what the gateway reserves
 }
 
@@ -117,6 +129,7 @@ type Key struct {
 
 // KeyBudget is how a key's budget stands in its window.
 type KeyBudget struct {
+	Limit     USD    `json:"limit_usd"` // with what the budget is raised by now
 	Spent     USD    `json:"spent_usd"`
 	Remaining USD    `json:"remaining_usd"` // never below 0
 	BeganAt   *int64 `json:"began_at"`      // Unix seconds, of the window; null when it does not end

@@ -13,7 +13,7 @@ type BudgetUse struct {
 	ID     string
 	Name   string // an e-mail address for a user
 	Span   Window
-	Budget int64
+	Budget int64 // with what it is raised by
 	Spent  int64
 }
 
@@ -37,25 +37,28 @@ func (k BudgetKind) Account(id string) string {
 // The accounts that can be charged: not of revoked keys, nor of users who are disabled.
 // A budget of 0 is not listed: it is a refusal of all calls, and never becomes spent.
 var budgetAccounts = map[BudgetKind]string{
-	"key":  "SELECT id, name, budget, budget_window AS span FROM api_keys WHERE revoked_at = 0",
-	"team": "SELECT id, name, budget, budget_window AS span FROM teams",
-	"user": `SELECT id, email AS name, CASE WHEN budget_window = '' THEN CAST(@budget AS BIGINT) ELSE budget END AS budget,
+	"key":  "SELECT id, name, budget, budget_window AS span, " + extraNow + " FROM api_keys WHERE revoked_at = 0",
+	"team": "SELECT id, name, budget, budget_window AS span, " + extraNow + " FROM teams",
+	"user": `SELECT id, email AS name, ` + extraNow + `,
+		CASE WHEN budget_window = '' THEN CAST(@budget AS BIGINT) ELSE budget END AS budget,
 		CASE WHEN budget_window = '' THEN @window ELSE budget_window END AS span FROM users WHERE disabled_at = 0`,
 }
+
+const extraNow = "CASE WHEN budget_extra_until > @now THEN budget_extra ELSE 0 END AS extra"
 
 // BudgetsUsed lists accounts of a kind that have a budget, in the order of their ids,
 // after an id. fallback has the budget of users who have none of their own.
 func (s *Store) BudgetsUsed(
 	ctx context.Context, kind BudgetKind, at time.Time, fallback Limits, after string, limit int,
 ) (used []BudgetUse, err error) {
-	query := `SELECT a.id, a.name, a.span, a.budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend
+	query := `SELECT a.id, a.name, a.span, a.budget + a.extra AS budget, (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM spend
 		WHERE account = @prefix || a.id
 		AND day >= CASE a.span WHEN 'day' THEN @day WHEN 'week' THEN @week WHEN 'month' THEN @month ELSE '' END) AS spent
-		FROM (` + budgetAccounts[kind] + `) AS a WHERE a.span <> '' AND a.budget > 0 AND a.id > @after ORDER BY a.id LIMIT @limit`
+		FROM (` + budgetAccounts[kind] + `) AS a WHERE a.span <> '' AND a.budget + a.extra > 0 AND a.id > @after ORDER BY a.id LIMIT @limit`
 	err = s.run(ctx, func(db *gorm.DB) error {
 		return db.Raw(query, map[string]any{
 			"prefix": kind.Account(""), "after": after, "limit": limit, "budget": fallback.Budget, "window": string(fallback.BudgetWindow),
-			"day": Day.FirstDay(at), "week": Week.FirstDay(at), "month": Month.FirstDay(at),
+			"now": at.UnixMicro(), "day": Day.FirstDay(at), "week": Week.FirstDay(at), "month": Month.FirstDay(at),
 		}).Scan(&used).Error
 	})
 	return used, err

@@ -1,5 +1,10 @@
 package models
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // Call is one row of the ledger: an admitted call and how it ended. It contains no
 // text of a prompt or an answer.
 type Call struct {
@@ -65,12 +70,12 @@ type Call struct {
 }
 
 // Holds are the budgets that a call is paid from, one at each level: of its key, its
-// user, its team and the gateway. Empty ones follow the others.
-type Holds [4]HoldKey
+// user, its team, the gateway and its session. Empty ones follow the others.
+type Holds [5]HoldKey
 
 // HoldKey identifies the budget of an account in one of its windows.
 type HoldKey struct {
-	Account string // KeyAccount, UserAccount, TeamAccount or GatewayAccount; empty = no budget
+	Account string // KeyAccount, UserAccount, TeamAccount, GatewayAccount or SessionAccount; empty = no budget
 	Since   string // first day of the window; empty = the window of all time
 }
 
@@ -85,6 +90,15 @@ func UserAccount(id string) string { return "user:" + id }
 
 // TeamAccount is the account of the spending with a team's keys.
 func TeamAccount(id string) string { return "team:" + id }
+
+const sessionAccounts = "session:"
+
+// SessionAccount is the account of what a session of a caller has spent while it had a session budget.
+// It has no text of the client, which may name a person.
+func SessionAccount(caller, session string) string {
+	hash := sha256.Sum256([]byte(caller + " " + session))
+	return sessionAccounts + hex.EncodeToString(hash[:sha256.Size/2])
+}
 
 // The outcomes of a call.
 const (

@@ -108,7 +108,9 @@ func owners() string {
 
 // limitColumns are those of Limits.
 func limitColumns() []string {
-	columns := []string{"expires_at", "models", "budget", "budget_window", "budget_reserve"}
+	columns := []string{
+		"expires_at", "models", "budget", "budget_window", "budget_extra", "budget_extra_until", "session_budget", "budget_reserve",
+	}
 	for _, n := range (&Numbers{}).All() {
 		columns = append(columns, n.Column)
 	}

@@ -44,6 +44,9 @@ func (c columnChanges) compareLimits(was, now *Limits) {
 	c.compare("models", string(was.Models), string(now.Models))
 	c.compare("budget", was.Budget, now.Budget)
 	c.compare("budget_window", string(was.BudgetWindow), string(now.BudgetWindow))
+	c.compare("budget_extra", was.BudgetExtra, now.BudgetExtra)
+	c.compare("budget_extra_until", was.BudgetExtraUntil, now.BudgetExtraUntil)
+	c.compare("session_budget", was.SessionBudget, now.SessionBudget)
 	c.compare("budget_reserve", string(was.BudgetReserve), string(now.BudgetReserve))
 	before := was.All()
 	for i, after := range now.All() {

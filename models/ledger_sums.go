@@ -2,10 +2,14 @@ package models
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"gorm.io/gorm"
 )
 
 var spendRows = newBulkInsert("spend", []string{"account", "day"}, nil, []string{"cost"},
@@ -54,6 +58,11 @@ func sum(calls []Call, former bool) sums {
 		if c.TeamID != "" {
 			s.spent[spendKey{TeamAccount(c.TeamID), day}] += c.Cost
 		}
+		for _, hold := range c.Holds {
+			if strings.HasPrefix(hold.Account, sessionAccounts) {
+				s.spent[spendKey{hold.Account, day}] += c.Cost
+			}
+		}
 		c.AddCost(s.moved)
 	}
 	return s
@@ -85,6 +94,20 @@ func (s *sums) writeSpent(on connTx) error {
 		return fmt.Errorf("spend: %w", err)
 	}
 	return nil
+}
+
+// DeleteSessionSpend deletes what sessions have spent that have had no call since a time, and returns how
+// many rows: at most limit.
+func (s *Store) DeleteSessionSpend(ctx context.Context, since time.Time, limit int) (n int64, err error) {
+	err = s.run(ctx, func(db *gorm.DB) error {
+		done := db.Exec(`DELETE FROM spend WHERE (account, day) IN (SELECT account, day FROM spend AS old
+			WHERE substr(account, 1, 8) = 'session:' AND day < @since
+			AND NOT EXISTS (SELECT 1 FROM spend AS later WHERE later.account = old.account AND later.day >= @since) LIMIT @limit)`,
+			map[string]any{"since": DayOf(since), "limit": limit})
+		n = done.RowsAffected
+		return done.Error
+	})
+	return n, err
 }
 
 // usageGroup is whose calls the call is summed with.

@@ -30,6 +30,16 @@ func (all Levels) ReservingMost() bool {
 	return slices.ContainsFunc(all, func(l Level) bool { return l.BudgetReserve == ReserveWorst })
 }
 
+// SessionBudget is the level with the least session budget, or nil.
+func (all Levels) SessionBudget() (least *Level) {
+	for i := range all {
+		if of := all[i].SessionBudget; of > 0 && (least == nil || of < least.SessionBudget) {
+			least = &all[i]
+		}
+	}
+	return least
+}
+
 // LimitedToModels is the first level at which only some models may be requested, or nil.
 func (all Levels) LimitedToModels() *Level {
 	for i := range all {

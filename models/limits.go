@@ -17,6 +17,11 @@ type Limits struct {
 	Budget       int64  // micro-dollars in each window; only with BudgetWindow
 	BudgetWindow Window // empty = no budget
 
+	BudgetExtra      int64 // micro-dollars by which the budget is raised until BudgetExtraUntil, see BudgetAt
+	BudgetExtraUntil int64 // Unix microseconds
+
+	SessionBudget int64 // micro-dollars that each session of a client may cost; 0 = no such limit
+
 	BudgetReserve Reserve // of calls that this account pays for; empty = what the gateway reserves
 }
 
@@ -58,6 +63,14 @@ func (l Limits) Or(others Limits) Limits {
 		l.Budget, l.BudgetWindow = others.Budget, others.BudgetWindow
 	}
 	return l
+}
+
+// BudgetAt is the budget for calls that begin at a time, of a window: with what it is raised by then.
+func (l *Limits) BudgetAt(at time.Time) int64 {
+	if at.UnixMicro() < l.BudgetExtraUntil {
+		return l.Budget + l.BudgetExtra
+	}
+	return l.Budget
 }
 
 // Reserve says what of a call's cost is reserved in budgets before the call.

@@ -199,6 +199,7 @@ type runningRow struct {
 	ID, Replica, RequestID, UserID, KeyID, Model, Served, Provider string
 	Account, Since, OtherAccount, OtherSince                       string
 	ThirdAccount, ThirdSince, FourthAccount, FourthSince           string
+	FifthAccount, FifthSince                                       string
 	TeamID                                                         string
 	Stream                                                         bool
 	BeganAt, OpenedAt                                              int64
@@ -212,7 +213,8 @@ type runningRow struct {
 
 var runningRows = newBulkInsert("running_calls",
 	[]string{"id", "replica", "request_id", "user_id", "key_id", "model", "served", "provider",
-		"account", "since", "other_account", "other_since", "third_account", "third_since", "fourth_account", "fourth_since", "team_id",
+		"account", "since", "other_account", "other_since", "third_account", "third_since", "fourth_account", "fourth_since",
+		"fifth_account", "fifth_since", "team_id",
 		"project", "session", "agent", "agent_id", "parent_agent_id"},
 	[]string{"stream"},
 	[]string{"began_at", "opened_at", "input_tokens", "input_cost", "output_tokens", "output_cost", "tokens_per_second"},
@@ -233,8 +235,8 @@ func noteRunning(on connTx, r *Renewal, now int64) error {
 		c := &r.Running[i]
 		row.texts = append(row.texts, c.ID, r.Replica, c.RequestID, c.UserID, c.KeyID, c.Model, c.Served, c.Provider,
 			c.Holds[0].Account, c.Holds[0].Since, c.Holds[1].Account, c.Holds[1].Since,
-			c.Holds[2].Account, c.Holds[2].Since, c.Holds[3].Account, c.Holds[3].Since, c.TeamID,
-			c.Project, c.Session, c.Agent, c.AgentID, c.ParentAgentID)
+			c.Holds[2].Account, c.Holds[2].Since, c.Holds[3].Account, c.Holds[3].Since,
+			c.Holds[4].Account, c.Holds[4].Since, c.TeamID, c.Project, c.Session, c.Agent, c.AgentID, c.ParentAgentID)
 		row.flags = append(row.flags, c.Stream)
 		row.numbers = append(row.numbers, c.BeganAt, now-c.Age.Microseconds(),
 			c.InputTokens, c.Cost, c.MaxOutput, c.MaxOutputCost, c.TokensPerSecond)
@@ -289,6 +291,7 @@ func (r *runningRow) lost(lease Lease) Call {
 		TeamID: r.TeamID, Project: r.Project, Session: r.Session, Agent: r.Agent, AgentID: r.AgentID, ParentAgentID: r.ParentAgentID,
 		Holds: Holds{
 			{r.Account, r.Since}, {r.OtherAccount, r.OtherSince}, {r.ThirdAccount, r.ThirdSince}, {r.FourthAccount, r.FourthSince},
+			{r.FifthAccount, r.FifthSince},
 		},
 	}
 }

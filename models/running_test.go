@@ -13,10 +13,13 @@ func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {
 	address := servertest.Postgres(t)
 	store, db := migrated(t, address), rawDB(t, address)
 	hold := models.HoldKey{Account: "key:a", Since: "2026-11-01"}
+	session := models.SessionAccount("user:b", "s")
 	call := models.RunningCall{
 		Call: models.Call{
 			ID: storetest.CallID(noon, "1"), KeyID: "a", Model: "m", InputTokens: 10, Cost: 40,
-			BeganAt: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC).UnixMicro(), Holds: models.Holds{hold},
+			BeganAt: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC).UnixMicro(), Holds: models.Holds{
+				hold, {Account: "user:b"}, {Account: "team:c"}, {Account: models.GatewayAccount}, {Account: session},
+			},
 		},
 		Age: time.Hour, MaxOutput: 1000, MaxOutputCost: 300, TokensPerSecond: 2000,
 	}
@@ -37,6 +40,7 @@ func TestRunningCallsOfAnExpiredLeaseMoveFromHeldToSpent(t *testing.T) {
 			"SELECT COUNT(*) FROM ledger_calls WHERE outcome = 'lost' AND cost = 340 AND output_tokens = 1000": 1,
 			"SELECT COUNT(*) FROM running_calls":                                    0,
 			"SELECT cost FROM spend WHERE account = 'key:a' AND day = '2026-11-21'": 340,
+			"SELECT cost FROM spend WHERE account = '" + session + "'":              340,
 			"SELECT moved FROM budget_holds WHERE replica = 'dead'":                 340,
 		} {
 			if got := number(t, db, query); got != want {

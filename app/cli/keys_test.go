@@ -155,6 +155,10 @@ func TestKeyIsRotatedLimitedAndRevoked(t *testing.T) {
 		if changed["budget_usd"] != 12.5 || changed["budget_window"] != "week" || changed["tpm_limit"] != 9000.0 || changed["limited_by"] != "admin" {
 			t.Errorf("%v", changed)
 		}
+		raised := []string{"key", "limits", id, "--budget-extra-usd", "5", "--budget-extra-until", "2d", "--session-budget-usd", "2"}
+		if r := g.run(raised...); !strings.Contains(r.err, "$12.50 a week and $5.00 more until ") || !strings.Contains(r.err, "; $2.00 a session; ") {
+			t.Errorf("%+v", r)
+		}
 		if r := g.run("key", "limits", id, "--budget-usd", "none", "--release"); !strings.Contains(r.err, "9,000 tokens a minute") {
 			t.Errorf("%+v", r)
 		}
@@ -168,7 +172,7 @@ func TestKeyIsRotatedLimitedAndRevoked(t *testing.T) {
 		}
 		g.refuses(1, []string{"no such key"}, "key", "revoke", id)
 		audit := d.Query(t, "SELECT action, actor_email FROM audit ORDER BY id")
-		if got := strings.Join(audit, " "); got != "key.create command line key.rotate command line key.limit command line key.limit command line key.limit command line key.revoke command line" {
+		if got := strings.Join(audit, " "); got != "key.create command line key.rotate command line key.limit command line key.limit command line key.limit command line key.limit command line key.revoke command line" {
 			t.Errorf("%q", audit)
 		}
 	})

@@ -24,6 +24,9 @@ func limitFlags(c *cobra.Command) *api.KeyLimits {
 	}
 	add("budget_usd", field(&l.Budget, readUSD), "dollars", "budget in each window")
 	add("budget_window", field(&l.BudgetWindow, readText), "window", "day, week, month (default) or total")
+	add("budget_extra_usd", field(&l.BudgetExtra, readUSD), "dollars", "raise the budget by this until --budget-extra-until")
+	add("budget_extra_until", field(&l.ExtraUntil, readTime), "time", "end of what --budget-extra-usd adds, as --expires-at")
+	add("session_budget_usd", field(&l.SessionBudget, readUSD), "dollars", "what each session of a client may cost")
 	add("budget_reserve", field(&l.BudgetReserve, readText), "reserve", "worst: reserve the most that a call can cost (none: as BUDGET_RESERVE says)")
 	for _, number := range l.All() {
 		doc := strings.ToLower(number.Doc[:1]) + number.Doc[1:]
@@ -126,21 +129,30 @@ func readTime(text string) (int64, error) {
 
 // budget is a budget in words, such as $50.00 a month.
 func budget(l *api.Limits) string {
+	text := none
+	if l.Budget != nil {
+		text = dollars(*l.Budget)
+		if window := *l.BudgetWindow; window != string(models.Total) {
+			text += " a " + window
+		}
+	}
+	if l.BudgetExtra == nil || *l.ExtraUntil <= time.Now().Unix() {
+		return text
+	}
 	if l.Budget == nil {
-		return none
+		text = "the default budget"
 	}
-	text := dollars(*l.Budget)
-	if window := *l.BudgetWindow; window != string(models.Total) {
-		text += " a " + window
-	}
-	return text
+	return text + " and " + dollars(*l.BudgetExtra) + " more until " + local(*l.ExtraUntil)
 }
 
 // limitWords are limits in words.
 func limitWords(l *api.Limits) string {
 	var all []string
-	if l.Budget != nil {
-		all = append(all, budget(l))
+	if text := budget(l); text != none {
+		all = append(all, text)
+	}
+	if l.SessionBudget != nil {
+		all = append(all, dollars(*l.SessionBudget)+" a session")
 	}
 	for _, number := range l.All() {
 		if n := *number.Value; n != nil {

@@ -30,7 +30,7 @@ func errorStatus(e *api.Error) int {
 	switch {
 	case isNative(e) && e.UpstreamStatus >= http.StatusBadRequest:
 		return e.UpstreamStatus
-	case e.Code == api.CodeBudgetExceeded:
+	case e.Type == api.TypeBudget:
 		return http.StatusTooManyRequests
 	case e.Overflows():
 		return http.StatusBadRequest
@@ -69,7 +69,7 @@ func clientError(e *api.Error) *api.Error {
 	switch {
 	case e.Overflows():
 		out.Type, out.Code, out.Param = api.TypeInvalidRequest, api.CodeContextLength, table.Name(memberInput)
-	case e.Code == api.CodeBudgetExceeded:
+	case e.Type == api.TypeBudget:
 		out.Type, out.Code = codeQuota, codeQuota
 	case overloaded(e):
 		out.Code = codeOverloaded

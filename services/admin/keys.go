@@ -179,7 +179,7 @@ func limitedBy(by Actor, key *models.Key) string {
 }
 
 // ChangeKey alters a key as auth.Keys.Change does. It also fixes the limits of the key
-// if it names one: the owner cannot change them until a change with LimitedBy null. A
+// if it names one that lasts: the owner cannot change them until a change with LimitedBy null. A
 // manager cannot change limits that an administrator has set.
 func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.AdminKeyChange) (*OwnedKeyState, error) {
 	apply, err := a.keys.ValidateChange(&in.KeyChange)
@@ -202,7 +202,7 @@ func (a *Service) ChangeKey(ctx context.Context, by Actor, keyID string, in api.
 			key.LimitedBy = ""
 		case in.LimitedBy.Named:
 			key.LimitedBy = most
-		case in.Any():
+		case in.AnyLasting():
 			key.LimitedBy = limitedBy(by, key)
 		}
 		return apply(key)

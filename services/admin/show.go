@@ -18,7 +18,7 @@ func ShowUser(u *UserState) api.AdminUser {
 		DisabledAt: api.Moment(u.DisabledAt), LastUsedAt: api.Moment(u.LastUsedAt), Verified: u.VerifiedAt != 0, Admin: u.Admin,
 		Limits: auth.ShowLimits(&u.Limits), Teams: teams, Keys: u.Keys, Spend: api.USD(u.Spend),
 		SignIn:      signIn(u),
-		BudgetState: auth.ShowBudget(&u.Limits, &u.spent, u.at),
+		BudgetState: auth.ShowBudget(&u.payer, &u.spent, u.at),
 	}
 }
 

@@ -68,7 +68,7 @@ func (a *Service) validateUserChange(by Actor, in *api.UserChange) (apply func(*
 			return nil, err
 		}
 	}
-	limit, err := a.keys.ValidateLimits(&in.KeyLimits)
+	limit, err := a.keys.ValidateUserLimits(&in.KeyLimits)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (a *Service) CreateUser(ctx context.Context, by Actor, in api.NewUser) (*Cr
 	if err != nil {
 		return nil, err
 	}
-	limit, err := a.keys.ValidateLimits(&in.KeyLimits)
+	limit, err := a.keys.ValidateUserLimits(&in.KeyLimits)
 	if err != nil {
 		return nil, err
 	}

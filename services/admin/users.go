@@ -19,6 +19,7 @@ type UserState struct {
 	Linked bool // the user has an identity at a provider
 	Teams  []models.Membership
 
+	payer models.Limits // the user's, with the default budget where there is none of their own
 	spent models.Spend
 	at    time.Time // the time of spent, which selects its windows
 }
@@ -109,7 +110,7 @@ func (a *Service) userStates(ctx context.Context, users []models.User) ([]UserSt
 	for i, u := range users {
 		states[i] = UserState{
 			User: u, UserSums: sums[u.ID], Admin: a.isAdmin(&u), Linked: linked[u.ID], Teams: teams[u.ID],
-			spent: spent[accounts[i]], at: now,
+			payer: a.keys.OfUser(u.Limits), spent: spent[accounts[i]], at: now,
 		}
 	}
 	return states, nil

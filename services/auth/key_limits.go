@@ -16,6 +16,7 @@ const (
 	modelsPerKey  = 100
 	largestBudget = 1_000_000_000   // dollars
 	microDollar   = 1_000_000       // in a dollar
+	longestExtra  = 366             // days
 	lastSecond    = 253_402_300_799 // of the year 9999, in Unix seconds
 )
 
@@ -113,7 +114,7 @@ func (k *Keys) firstLimits(in *api.KeyLimits) (models.Limits, error) {
 	if err := k.checkLimits(in); err != nil {
 		return l, err
 	}
-	return l, setLimits(&l, in)
+	return l, setLimits(&l, in, models.Limits{})
 }
 
 // ValidateChange checks every rule that does not depend on the key, and returns
@@ -146,8 +147,19 @@ func (k *Keys) ValidateLimits(in *api.KeyLimits) (apply func(*models.Limits) err
 	if err := k.checkLimits(in); err != nil {
 		return nil, err
 	}
-	return func(l *models.Limits) error { return setLimits(l, in) }, nil
+	return func(l *models.Limits) error { return setLimits(l, in, models.Limits{}) }, nil
 }
+
+// ValidateUserLimits is ValidateLimits for a user, whose budget may be the one that users have by default.
+func (k *Keys) ValidateUserLimits(in *api.KeyLimits) (apply func(*models.Limits) error, err error) {
+	if err := k.checkLimits(in); err != nil {
+		return nil, err
+	}
+	return func(l *models.Limits) error { return setLimits(l, in, k.userDefaults) }, nil
+}
+
+// OfUser are the limits of a user, and those that users have by default where there is none of their own.
+func (k *Keys) OfUser(own models.Limits) models.Limits { return own.Or(k.userDefaults) }
 
 // checkLimits checks each value by itself.
 func (k *Keys) checkLimits(in *api.KeyLimits) error {
@@ -165,6 +177,18 @@ func (k *Keys) checkLimits(in *api.KeyLimits) error {
 	if b := in.Budget.Value; b != nil && (*b < 0 || *b > largestBudget*microDollar) {
 		return api.Invalid(api.CodeInvalidValue, "budget_usd", "budget_usd must be from 0 to %d dollars, or null for no budget",
 			largestBudget)
+	}
+	if b := in.SessionBudget.Value; b != nil && (*b <= 0 || *b > largestBudget*microDollar) {
+		return api.Invalid(api.CodeInvalidValue, "session_budget_usd",
+			"session_budget_usd must be above 0 and at most %d dollars, or null for no such limit", largestBudget)
+	}
+	if b := in.BudgetExtra.Value; b != nil && (*b <= 0 || *b > largestBudget*microDollar) {
+		return api.Invalid(api.CodeInvalidValue, "budget_extra_usd",
+			"budget_extra_usd must be above 0 and at most %d dollars, or null to end what was added", largestBudget)
+	}
+	if at, now := in.ExtraUntil.Value, k.now(); at != nil && (*at <= now.Unix() || *at > now.AddDate(0, 0, longestExtra).Unix()) {
+		return api.Invalid(api.CodeInvalidValue, "budget_extra_until",
+			"budget_extra_until must be a time of the next %d days, in Unix seconds: change budget_usd for longer", longestExtra)
 	}
 	if w := in.BudgetWindow.Value; w != nil && !slices.Contains(models.Windows(), models.Window(*w)) {
 		return api.Invalid(api.CodeInvalidValue, "budget_window", "budget_window must be day, week, month or total")
@@ -202,8 +226,8 @@ func (k *Keys) checkModels(ids *[]string) error {
 }
 
 // setLimits sets the limits that are named; null removes one. It fails only if
-// budget and window contradict each other.
-func setLimits(l *models.Limits, in *api.KeyLimits) error {
+// budget, window and extra contradict each other. Others hold where there is no own limit.
+func setLimits(l *models.Limits, in *api.KeyLimits, others models.Limits) error {
 	set(&l.ExpiresAt, in.ExpiresAt, func(at int64) int64 { return time.Unix(at, 0).UnixMicro() })
 	set(&l.Models, in.Models, func(ids []string) models.Names { return models.Names(strings.Join(ids, ",")) })
 	numbers := l.All()
@@ -218,17 +242,38 @@ func setLimits(l *models.Limits, in *api.KeyLimits) error {
 	case in.Budget.Named && l.BudgetWindow == "":
 		l.BudgetWindow = models.Month
 	}
+	set(&l.SessionBudget, in.SessionBudget, func(usd api.USD) int64 { return int64(usd) })
 	window := in.BudgetWindow
 	switch {
-	case !window.Named:
-		return nil
-	case window.Value == nil && l.BudgetWindow != "":
+	case window.Named && window.Value == nil && l.BudgetWindow != "":
 		return api.Invalid(api.CodeInvalidValue, "budget_window",
 			"budget_window cannot be null while there is a budget: send budget_usd null to remove the budget")
 	case window.Value != nil && l.BudgetWindow == "":
 		return api.Invalid(api.CodeMissingField, "budget_usd", "budget_usd is missing: without a budget there is no budget_window")
 	}
 	set(&l.BudgetWindow, window, func(w string) models.Window { return models.Window(w) })
+	return setExtra(l, in, others)
+}
+
+// setExtra sets by how much the budget is raised, and until when: the limits' own budget or that of others.
+// Without a budget, or where one of both is null, it is not raised.
+func setExtra(l *models.Limits, in *api.KeyLimits, others models.Limits) error {
+	set(&l.BudgetExtra, in.BudgetExtra, func(usd api.USD) int64 { return int64(usd) })
+	set(&l.BudgetExtraUntil, in.ExtraUntil, func(at int64) int64 { return time.Unix(at, 0).UnixMicro() })
+	budgeted := l.Or(others).BudgetWindow != ""
+	switch {
+	case in.BudgetExtra.Value == nil && in.ExtraUntil.Value == nil:
+		if in.BudgetExtra.Named || in.ExtraUntil.Named || !budgeted {
+			l.BudgetExtra, l.BudgetExtraUntil = 0, 0
+		}
+	case !budgeted:
+		return api.Invalid(api.CodeMissingField, "budget_usd",
+			"budget_usd is missing: without a budget there is none that budget_extra_usd could raise")
+	case l.BudgetExtra == 0:
+		return api.Invalid(api.CodeMissingField, "budget_extra_usd", "budget_extra_usd is missing: the dollars to add until budget_extra_until")
+	case l.BudgetExtraUntil == 0:
+		return api.Invalid(api.CodeMissingField, "budget_extra_until", "budget_extra_until is missing: when what is added ends, in Unix seconds")
+	}
 	return nil
 }
 

@@ -58,6 +58,11 @@ func ShowLimits(l *models.Limits) api.Limits {
 		usd, window := api.USD(l.Budget), string(l.BudgetWindow)
 		shown.Budget, shown.BudgetWindow = &usd, &window
 	}
+	if l.BudgetExtra != 0 {
+		usd, until := api.USD(l.BudgetExtra), time.UnixMicro(l.BudgetExtraUntil).Unix()
+		shown.BudgetExtra, shown.ExtraUntil = &usd, &until
+	}
+	shown.SessionBudget = unlessZero(api.USD(l.SessionBudget))
 	shown.BudgetReserve = unlessZero(string(l.BudgetReserve))
 	return shown
 }
@@ -83,8 +88,8 @@ func ShowBudget(l *models.Limits, spend *models.Spend, at time.Time) *api.KeyBud
 	if l.BudgetWindow == "" {
 		return nil
 	}
-	spent := spend.In(l.BudgetWindow)
-	b := &api.KeyBudget{Spent: api.USD(spent), Remaining: api.USD(max(l.Budget-spent, 0))}
+	spent, limit := spend.In(l.BudgetWindow), l.BudgetAt(at)
+	b := &api.KeyBudget{Limit: api.USD(limit), Spent: api.USD(spent), Remaining: api.USD(max(limit-spent, 0))}
 	if end := l.BudgetWindow.End(at); !end.IsZero() {
 		begin, end := l.BudgetWindow.Begin(at).Unix(), end.Unix()
 		b.BeganAt, b.ResetsAt = &begin, &end

@@ -21,7 +21,8 @@ type Budget struct {
 	Account string // of a models.Level, or models.GatewayAccount
 	Window  models.Window
 	Limit   int64  // micro-dollars in each window
-	Name    string // for messages: of the level, or "the gateway"
+	Name    string // for messages: of the level, "the gateway" or "this session"
+	Session string // of a session's budget: the name of the level that has set it; else empty
 }
 
 // Options configure a Service.

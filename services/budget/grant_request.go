@@ -199,7 +199,7 @@ func (b *Service) refuse(p *allowance, calls []*waiter, answer models.Grant) {
 		if c.amount <= unspent {
 			c.done <- heldBudget(c, left)
 		} else {
-			c.done <- overBudget(c, left)
+			c.done <- overBudget(c, left, unspent)
 		}
 	}
 }

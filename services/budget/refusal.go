@@ -11,10 +11,17 @@ import (
 	"modelgateway/services/metrics"
 )
 
-// overBudget is the 402 of a call that needs more than what is left.
-func overBudget(c *waiter, left int64) *api.Error {
+// overBudget is the 402 of a call that needs more than what is left. unspent is that and what calls hold that run.
+func overBudget(c *waiter, left, unspent int64) *api.Error {
 	err := &api.Error{
 		Status: http.StatusPaymentRequired, Type: api.TypeBudget, Code: api.CodeBudgetExceeded, Final: true, Limit: metrics.LimitBudget,
+	}
+	if of := c.budget.Session; of != "" { // agents show the message to their users
+		err.Code, err.Limit = api.CodeSessionBudget, metrics.LimitSessionBudget
+		err.Message = fmt.Sprintf("this session has spent %s of the %s that a session of %s may cost, and this call %s: "+
+			"start a new session to go on, or ask an administrator to raise session_budget_usd",
+			usd(c.budget.Limit-unspent), usd(c.budget.Limit), of, c.costWords())
+		return err
 	}
 	var text strings.Builder
 	if c.budget.Account == models.GatewayAccount { // a caller must not learn what is left for all
@@ -46,6 +53,9 @@ func heldBudget(c *waiter, left int64) *api.Error {
 		err.Message = fmt.Sprintf("the budget of %s does not cover this call, which %s, while other calls run; "+
 			"try again in %s", c.budget.Name, c.costWords(), err.RetryAfter)
 		return err
+	}
+	if c.budget.Session != "" {
+		err.Limit = metrics.LimitSessionBudget
 	}
 	window := windowWords(c.budget.Window)
 	err.Message = fmt.Sprintf("%s has a budget of %s %s, of which %s is left while other calls run, and this call %s; "+

@@ -76,6 +76,7 @@ func TestBudgetsAreCountedFrom80And100PercentOfTheirWindow(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d *storetest.Database) {
 		w := newWatched(t, d, 0, models.Limits{Budget: 1000, BudgetWindow: models.Month})
+		raised := fmt.Sprintf("budget_extra = 50, budget_extra_until = %d", november.Add(12*time.Hour).UnixMicro())
 		for _, k := range []struct {
 			id, window   string
 			budget       int64
@@ -94,6 +95,8 @@ func TestBudgetsAreCountedFrom80And100PercentOfTheirWindow(t *testing.T) {
 			{id: "i", window: "", budget: 0, day: "2026-11-21", spent: 100, whatIs: "neither: no budget"},
 			{id: "j", window: "day", budget: 0, day: "2026-11-21", spent: 100, whatIs: "neither: a budget of nothing"},
 			{id: "k", window: "day", budget: 100, day: "2026-11-21", spent: 100, more: "revoked_at = 5", whatIs: "neither: revoked"},
+			{id: "l", window: "total", budget: 100, day: "2026-11-21", spent: 119, more: raised, whatIs: "neither: raised until noon"},
+			{id: "m", window: "total", budget: 0, day: "2026-11-21", spent: 40, more: raised, whatIs: "nearly: of what it is raised by"},
 		} {
 			w.key(t, k.id, k.window, k.budget, k.more)
 			w.spend(t, "key:"+k.id, k.day, k.spent)
@@ -110,22 +113,22 @@ func TestBudgetsAreCountedFrom80And100PercentOfTheirWindow(t *testing.T) {
 		}
 		w.spend(t, "user:"+ada, "2026-11-21", 10)
 		w.spend(t, "user:"+bob, "2026-11-21", 800) // of the default budget
-		w.check(t, map[string]float64{"key": 4, "team": 1, "user": 2}, map[string]float64{"key": 2, "team": 0, "user": 1})
+		w.check(t, map[string]float64{"key": 5, "team": 1, "user": 2}, map[string]float64{"key": 2, "team": 0, "user": 1})
 		var greatest []string
 		for _, r := range w.Greatest() {
 			greatest = append(greatest, r.Name+":"+string(r.Kind))
 		}
 		if got, want := strings.Join(greatest, " "), "k:key k:key "; !strings.HasPrefix(got, want) ||
-			len(greatest) != 7 || w.Greatest()[0].ID != "f" {
+			len(greatest) != 8 || w.Greatest()[0].ID != "f" {
 			t.Errorf("the greatest shares first: %s", got)
 		}
 
 		w.exec(t, "UPDATE users SET disabled_at = 5 WHERE email LIKE 'ada%'", "UPDATE teams SET budget = 40",
 			"UPDATE api_keys SET budget = 10000 WHERE id = 'f'")
-		w.check(t, map[string]float64{"key": 3, "team": 1, "user": 1}, map[string]float64{"key": 1, "team": 1, "user": 0})
+		w.check(t, map[string]float64{"key": 4, "team": 1, "user": 1}, map[string]float64{"key": 1, "team": 1, "user": 0})
 		sunday := november.AddDate(0, 0, 1)
 		w.now.Store(&sunday)
-		w.check(t, map[string]float64{"key": 2, "team": 1, "user": 1}, map[string]float64{"key": 1, "team": 1, "user": 0})
+		w.check(t, map[string]float64{"key": 3, "team": 1, "user": 1}, map[string]float64{"key": 2, "team": 1, "user": 0})
 	})
 }
 

@@ -140,16 +140,25 @@ func notAllowed(message string) *api.Error {
 	}
 }
 
-// budgets adds to all those that pay for the call: of its levels, then of the gateway.
+// budgets adds to all those that pay for the call: of its levels, of the gateway and of its session.
 func (c *Call) budgets(all []budget.Budget) []budget.Budget {
 	levels := c.input.Caller.Levels
 	for i := range levels {
 		if l := &levels[i]; l.BudgetWindow != "" {
-			all = append(all, budget.Budget{Account: l.Account, Window: l.BudgetWindow, Limit: l.Budget, Name: l.Name})
+			all = append(all, budget.Budget{Account: l.Account, Window: l.BudgetWindow, Limit: l.BudgetAt(c.input.Began), Name: l.Name})
 		}
 	}
 	if b := c.service.Budget; b != nil {
 		all = append(all, *b)
+	}
+	if session := c.input.Origin.Session; session != "" {
+		if l := levels.SessionBudget(); l != nil {
+			owner := models.CallerAccount(c.input.Caller.UserID, c.input.Caller.KeyID)
+			all = append(all, budget.Budget{
+				Account: models.SessionAccount(owner, session), Window: models.Total, Limit: l.SessionBudget,
+				Name: "this session", Session: l.Name,
+			})
+		}
 	}
 	return all
 }

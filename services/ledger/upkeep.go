@@ -11,7 +11,10 @@ const (
 	upkeepFirst = time.Second
 	upkeepEvery = time.Minute
 	fillBatch   = 5000 // rows of a former release that one transaction sums, some 3 MB
+	spendBatch  = 1000 // rows of what sessions have spent that one transaction deletes
 	moveBatch   = 250  // rows of the former release that one transaction moves
+
+	sessionSpendKept = 30 * 24 * time.Hour // after the last call of a session
 )
 
 // keepSums merges what the ledger adds to the sums of minutes and quarter hours, sums and moves the
@@ -42,6 +45,10 @@ func (l *Writer) runTasks(ctx context.Context) error {
 		func() (bool, error) { return l.opts.Store.FillUsage(ctx, now, fillBatch) },
 		func() (bool, error) { return l.opts.Store.MergeUsage(ctx, now) },
 		func() (bool, error) { return l.opts.Store.MoveCalls(ctx, now, moveBatch) },
+		func() (bool, error) {
+			n, err := l.opts.Store.DeleteSessionSpend(ctx, now.Add(-sessionSpendKept), spendBatch)
+			return n == spendBatch, err
+		},
 		func() (bool, error) {
 			return false, l.opts.Store.DeleteUsageBefore(ctx, now.Add(-models.UsageQuartersKept))
 		},

@@ -179,12 +179,13 @@ const (
 	LimitParallel      = "parallel" // calls in flight
 	LimitBudget        = "budget"   // of the key, its user or its team
 	LimitGatewayBudget = "gateway_budget"
+	LimitSessionBudget = "session_budget"
 	LimitModel         = "model" // the key, its user or its team does not allow the model
 )
 
 // Limits lists them.
 func Limits() []string {
-	return []string{LimitRequests, LimitTokens, LimitParallel, LimitBudget, LimitGatewayBudget, LimitModel}
+	return []string{LimitRequests, LimitTokens, LimitParallel, LimitBudget, LimitGatewayBudget, LimitSessionBudget, LimitModel}
 }
 
 // Limited counts a request that was refused by limit, one of the constants.

@@ -140,7 +140,7 @@ func TestRareCountersBeginAtZero(t *testing.T) {
 	m.Limited(LimitTokens)
 	m.Limited(LimitTokens)
 	got := samples(t, m)
-	for _, limit := range []string{"requests", "tokens", "parallel", "budget", "gateway_budget", "model"} {
+	for _, limit := range []string{"requests", "tokens", "parallel", "budget", "gateway_budget", "session_budget", "model"} {
 		n, there := got["limit_refusals_total{"+limit+"}"]
 		if want := map[bool]float64{true: 2}[limit == "tokens"]; !there || n != want {
 			t.Errorf("%s: %v, %v", limit, n, there)

@@ -1,6 +1,6 @@
 // Package origin says what a call comes from, as far as its client tells: the program, the
 // session and the agent inside of it, and the project that it is booked for. Clients choose all
-// of these texts: they are for the ledger, and nothing is allowed or limited by them.
+// of these texts: they are for the ledger, and nothing but the budget of a session is counted by them.
 package origin
 
 import (

@@ -284,7 +284,7 @@ func TestOwnerCannotChangeLimitsSetByAnAdministrator(t *testing.T) {
 		limit(`{"name":"renamed"}`, `{"name":"renamed","limited_by":null,"tpm_limit":5,`+owner+`}`)
 		limit(
 			`{"rpm_limit":1,"budget_usd":3}`,
-			`{"limited_by":"admin","rpm_limit":1,"tpm_limit":5,"budget_usd":3,"budget_window":"month","budget":{"spent_usd":0,"remaining_usd":3,"began_at":`+fmt.Sprint(
+			`{"limited_by":"admin","rpm_limit":1,"tpm_limit":5,"budget_usd":3,"budget_window":"month","budget":{"limit_usd":3,"spent_usd":0,"remaining_usd":3,"began_at":`+fmt.Sprint(
 				time.Unix(nextMonth(), 0).UTC().AddDate(0, -1, 0).Unix(),
 			)+`,"resets_at":`+fmt.Sprint(nextMonth())+`},`+owner+`}`,
 		)

@@ -90,7 +90,7 @@ func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 			t,
 			"listed",
 			findListed(t, p, "/auth/keys", id, token),
-			`{"limited_by":null,"spend_usd":0,"budget":{"spent_usd":0,"remaining_usd":0.000001,"began_at":null,"resets_at":null},`+all+`}`,
+			`{"limited_by":null,"spend_usd":0,"budget":{"limit_usd":0.000001,"spent_usd":0,"remaining_usd":0.000001,"began_at":null,"resets_at":null},`+all+`}`,
 		)
 
 		change := func(body, want string) {
@@ -153,9 +153,9 @@ func TestKeyListShowsSpend(t *testing.T) {
 		}
 		end := now.Truncate(24 * time.Hour).Add(24 * time.Hour).Unix()
 		for body, want := range map[string]string{
-			`{"budget_usd":2,"budget_window":"day"}`:    fmt.Sprintf(`{"spend_usd":6.5,"budget":{"spent_usd":1.5,"remaining_usd":0.5,"began_at":%d,"resets_at":%d}}`, end-86400, end),
-			`{"budget_usd":10,"budget_window":"total"}`: `{"spend_usd":6.5,"budget":{"spent_usd":6.5,"remaining_usd":3.5,"began_at":null,"resets_at":null}}`,
-			`{"budget_usd":1,"budget_window":"month"}`: fmt.Sprintf(`{"spend_usd":6.5,"budget":{"spent_usd":1.5,"remaining_usd":0,"began_at":%d,"resets_at":%d}}`,
+			`{"budget_usd":2,"budget_window":"day"}`:    fmt.Sprintf(`{"spend_usd":6.5,"budget":{"limit_usd":2,"spent_usd":1.5,"remaining_usd":0.5,"began_at":%d,"resets_at":%d}}`, end-86400, end),
+			`{"budget_usd":10,"budget_window":"total"}`: `{"spend_usd":6.5,"budget":{"limit_usd":10,"spent_usd":6.5,"remaining_usd":3.5,"began_at":null,"resets_at":null}}`,
+			`{"budget_usd":1,"budget_window":"month"}`: fmt.Sprintf(`{"spend_usd":6.5,"budget":{"limit_usd":1,"spent_usd":1.5,"remaining_usd":0,"began_at":%d,"resets_at":%d}}`,
 				time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC).Unix(),
 				time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Unix()),
 		} {

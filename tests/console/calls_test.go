@@ -104,7 +104,7 @@ func TestPromptIsShownAndTheLookWritten(t *testing.T) {
 // seeRefusals finds calls that the gateway has refused: on their key, in Usage and in Calls.
 func seeRefusals(t *testing.T, p *page) {
 	t.Helper()
-	_, secret := p.CreateLimitedKey(t, p.Administrator(t), `"budget_usd":0`)
+	id, secret := p.CreateLimitedKey(t, p.Administrator(t), `"budget_usd":0`)
 	for range 2 {
 		p.Chat(t, `{"model":"claude-haiku-4-5",`+gatewaytest.HiMessages+`}`, "Authorization", "Bearer "+secret)
 	}
@@ -123,12 +123,39 @@ func seeRefusals(t *testing.T, p *page) {
 	p.press(kb.Enter)
 	p.see("status 402")
 	p.shoot("refusal")
+	raiseFromRefusal(t, p, id, secret)
 	at := ask[string](p, "location.pathname + location.search")
 	p.press(kb.Escape)
 	p.choose("Outcome", "Refused by the provider")
 	p.see("No calls match")
 	p.click("Show refused by the gateway")
 	p.see("this API key has")
+	p.visit(at)
+	p.see("status 402")
+}
+
+// raiseFromRefusal raises the budget of the key whose refusal is open, in two clicks, and sees that on the page of the key.
+func raiseFromRefusal(t *testing.T, p *page, id, secret string) {
+	t.Helper()
+	p.click("Raise the budget of app until…")
+	p.see("Dollars more")
+	p.inspect("raise-budget")
+	p.click("Raise the budget")
+	p.see("The budget of app is raised")
+	gatewaytest.Until(t, "calls are served", func() bool {
+		return p.Chat(t, `{"model":"claude-haiku-4-5",`+gatewaytest.HiMessages+`}`, "Authorization", "Bearer "+secret).Status == 200
+	})
+	at := ask[string](p, "location.pathname + location.search")
+	p.visit("/keys/" + id)
+	p.see("Raised by $5 until")
+	p.see("budget raised by nothing → $5 until")
+	p.click("Raise until…")
+	p.fill("Dollars more", "ten")
+	ask[any](p, `document.querySelector("dialog [type=submit]").click()`)
+	p.see("Write a number")
+	p.fill("Dollars more", "10")
+	ask[any](p, `document.querySelector("dialog [type=submit]").click()`)
+	p.see("Raised by $10 until")
 	p.visit(at)
 	p.see("status 402")
 }

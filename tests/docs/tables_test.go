@@ -72,6 +72,10 @@ func runs() []run {
 			want: []string{"TEAM", "$0.000000", "month,team,user,project,model"},
 		},
 		{
+			page: "docs/finance.md", blocks: []string{"modelgateway user limits"}, settings: []string{requireAuth, "DEFAULT_USER_BUDGET_USD=10"},
+			token: "user", want: []string{"ada@example.com: the default budget and $20.00 more until "},
+		},
+		{
 			page: "docs/finance.md", blocks: []string{`curl -s "http://localhost:8080/v1/usage`}, settings: []string{requireAuth}, token: "user",
 			want: []string{`"series":`},
 		},

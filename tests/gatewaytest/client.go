@@ -94,8 +94,8 @@ func ParallelClient(t testing.TB) *http.Client {
 	return &http.Client{Transport: transport, Timeout: time.Minute}
 }
 
-// Send sends a chat request with a key, or without one for "".
-func Send(ctx context.Context, client *http.Client, url, body, key string) Outcome {
+// Send sends a chat request with a key, or without one for "". Headers are names, each with its value.
+func Send(ctx context.Context, client *http.Client, url, body, key string, headers ...string) Outcome {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
 		return Outcome{Err: err}
@@ -103,6 +103,9 @@ func Send(ctx context.Context, client *http.Client, url, body, key string) Outco
 	req.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		req.Header.Set("X-Api-Key", key)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -121,7 +124,7 @@ func (o Outcome) Served(t testing.TB) bool {
 		(strings.HasSuffix(o.Body, "data: [DONE]\n\n") || strings.Contains(o.Body, `"usage"`)):
 		return true
 	case o.Err == nil && o.Status == 402 && o.Header.Get("X-Should-Retry") == "false" && o.Header.Get("Retry-After") == "":
-		if f := (Answer{Status: o.Status, Body: o.Body}).APIError(t); f.Type == "budget_error" && f.Code == "budget_exceeded" &&
+		if f := (Answer{Status: o.Status, Body: o.Body}).APIError(t); f.Type == "budget_error" && strings.HasSuffix(f.Code, "budget_exceeded") &&
 			f.Message != "" {
 			return false
 		}

@@ -50,7 +50,7 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 		body := PricedRequest(in, out, most, fmt.Sprint(name, "-", i), i%3 == 0)
 		all.Go(func() {
 			<-gate
-			if r.send(i, body, keys[i%len(keys)]).Served(r.T) {
+			if r.Send(i, body, keys[i%len(keys)]).Served(r.T) {
 				fine.Add(1)
 			}
 		})
@@ -60,11 +60,11 @@ func (r *Replicas) SpendAtOnce(name string, keys ...string) (served int64) {
 	return fine.Load()
 }
 
-// send makes a call on a replica. A replica or a database without a processor for longer than a second may
+// Send makes a call on a replica. A replica or a database without a processor for longer than a second may
 // be unavailable for the moment: then the call is repeated, as the answer says.
-func (r *Replicas) send(replica int, body, key string) (o Outcome) {
+func (r *Replicas) Send(replica int, body, key string, headers ...string) (o Outcome) {
 	for end := time.Now().Add(Patience); ; time.Sleep(100 * time.Millisecond) {
-		o = Send(r.T.Context(), r.Client, r.Programs[replica%len(r.Programs)].URL, body, key)
+		o = Send(r.T.Context(), r.Client, r.Programs[replica%len(r.Programs)].URL, body, key, headers...)
 		if o.Status != http.StatusServiceUnavailable || o.Header.Get("Retry-After") == "" || time.Now().After(end) {
 			return o
 		}
@@ -80,7 +80,7 @@ func (r *Replicas) SpendRest(name, account, key string, limit int64) (spent int6
 	for i := 0; ; i++ {
 		body := PricedRequest(300, most, most, fmt.Sprint(name, "-rest-", i), false)
 		bound := int64(InputPrice*(len(body)+256+16) + OutputPrice*most)
-		if r.send(i, body, key).Served(r.T) {
+		if r.Send(i, body, key).Served(r.T) {
 			last = time.Now()
 			continue
 		}

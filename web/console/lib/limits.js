@@ -43,9 +43,10 @@ export function limitFields(of = {}, options = {}) {
   const { defaults = {} } = options, none = "No limit", list = load().then((all) => all.models, () => []); // names can be typed without it
   const placeholder = (value) => (value ? whole(value) : none);
   return [
-    h("div", { class: "cols" },
+    h("div", { class: "cols3" },
       field({ label: options.budgetLabel ?? "Budget in dollars", name: "budget_usd", inputmode: "decimal", value: of.budget_usd ?? "", placeholder: defaults.budget_usd ? money(defaults.budget_usd) : none }),
-      field({ label: "Resets", name: "budget_window", type: "select", options: renewals, value: of.budget_window ?? defaults.budget_window ?? "month" })),
+      field({ label: "Resets", name: "budget_window", type: "select", options: renewals, value: of.budget_window ?? defaults.budget_window ?? "month" }),
+      field({ label: "Dollars a session", name: "session_budget_usd", inputmode: "decimal", value: of.session_budget_usd ?? "", placeholder: none })),
     field({ label: "Models", name: "models", placeholder: defaults.models?.join(", ") ?? "All models", hint: "Without any, all models. claude-* and openai/* stand for all that begin so.",
       control: (props) => picker({ props, value: of.models ?? [], many: true, models: () => list }).el }),
     options.expires === false ? null : field({ label: "Expires", name: "expires_at", type: "date", value: of.expires_at ? new Date(of.expires_at * 1000).toISOString().slice(0, 10) : "", hint: "At the end of this day (UTC). Empty: never." }),
@@ -72,13 +73,13 @@ export function readLimits(form, options = {}) {
     fieldError(/** @type {Element} */ (el?.closest(".field")), text);
     wrong ??= el;
   };
-  for (const name of ["budget_usd", "rpm_limit", "tpm_limit", "max_parallel_requests"]) {
+  for (const name of ["budget_usd", "session_budget_usd", "rpm_limit", "tpm_limit", "max_parallel_requests"]) {
     const el = input(name);
     if (!el) continue;
     fieldError(/** @type {Element} */ (el.closest(".field")), "");
     const value = numberOf(el.value);
-    if (Number.isNaN(value) || (name !== "budget_usd" && value !== null && !Number.isInteger(value))) {
-      refuse(name, name === "budget_usd" ? "Write a number, such as 25 or 0.5." : "Write a whole number, such as 60.");
+    if (Number.isNaN(value) || (!name.endsWith("_usd") && value !== null && !Number.isInteger(value))) {
+      refuse(name, name.endsWith("_usd") ? "Write a number, such as 25 or 0.5." : "Write a whole number, such as 60.");
     } else if (value !== null || none === null) out[name] = value;
   }
   const window = input("budget_window");

@@ -7,6 +7,7 @@ import { whole } from "./format.js";
 /** Codes of errors in words. @type {Record<string, string>} */
 const reasons = {
   rate_limit_exceeded: "Rate limited", insufficient_quota: "Over budget", budget_exceeded: "Over budget", budget_held: "Budget reserved",
+  session_budget_exceeded: "Session over budget",
   context_length_exceeded: "Too long", request_too_large: "Too large", model_not_found: "No such model", model_not_allowed: "Model not allowed",
   invalid_api_key: "Key not valid", api_key_expired: "Key expired", account_expired: "Account expired", invalid_json: "Not valid JSON",
 };

@@ -52,7 +52,7 @@ export async function show(page) {
       state.all = answer.data;
       state.defaults = answer.defaults ?? {};
       const spent = state.all.filter((k) => !k.revoked_at && isSpent(k.budget));
-      fill(notes, spent.map((k) => note("bad", h("b", null, k.name), ` has spent its budget of ${money(k.budget_usd)} ${windows[k.budget_window]}. Its calls get 402`,
+      fill(notes, spent.map((k) => note("bad", h("b", null, k.name), ` has spent its budget of ${money(k.budget.limit_usd)} ${windows[k.budget_window]}. Its calls get 402`,
         k.budget.resets_at ? ` until ${weekday(k.budget.resets_at * 1000)}` : "", ". Raise the budget, or wait.")));
       notes.hidden = spent.length === 0;
       draw();
@@ -97,7 +97,7 @@ function list(state, draw) {
     { key: "name", title: "Name", head: true, class: "k-name clip", sort: (k) => k.name, cell: (k) => [
       rowLink("key", k.id, k.name),
       secretOf(state, k), refusedLink(k, ["all", "own"].includes(state.scope) ? null : state.scope)] },
-    { key: "spent", title: "Spent of budget", class: "k-use full", sort: (k) => k.budget ? k.budget.spent_usd / Math.max(k.budget_usd, 1e-9) : -1, cell: spent },
+    { key: "spent", title: "Spent of budget", class: "k-use full", sort: (k) => k.budget ? k.budget.spent_usd / Math.max(k.budget.limit_usd, 1e-9) : -1, cell: spent },
     others ? { key: "owner", title: "Owner", class: "c-s c-l", sort: owner, cell: (k) => h("span", { class: "elide", title: owner(k) }, owner(k) || "–") } : null,
     { key: "limits", title: "Limits", class: "c-s c-l", cell: limitTags },
     { key: "calls", title: "Calls, 14 d", class: "c-m k-spark", sort: (k) => (k.daily_calls ?? []).reduce((a, b) => a + b, 0), cell: (k) => k.daily_calls ? spark(k.daily_calls, "Calls a day of the last 14 days: " + k.daily_calls.map(whole).join(", ")) : "–" },
@@ -118,7 +118,7 @@ function list(state, draw) {
 function spent(k) {
   if (!k.budget) return bar(k.spend_usd, null, { label: k.name, window: "in all, no budget" });
   const over = isSpent(k.budget);
-  return bar(k.budget.spent_usd, k.budget_usd, { label: k.name, window: windows[k.budget_window], title: renewal(k.budget), foot: over ? renewal(k.budget, true) : null });
+  return bar(k.budget.spent_usd, k.budget.limit_usd, { label: k.name, window: windows[k.budget_window], title: renewal(k.budget), foot: over ? renewal(k.budget, true) : null });
 }
 
 /** Until when a key works, or its former secret. @param {any} k */

@@ -5,6 +5,7 @@ import { get } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { duration } from "../../lib/format.js";
 import { announce, button, copy, failed, loading, note } from "../../lib/ui.js";
+import { raiseButton } from "../people/limits.js";
 import { contentOf, costsOf, factsOf, timesOf } from "./parts.js";
 import { costOf, modelOf } from "./words.js";
 
@@ -28,14 +29,15 @@ export function callPanel({ page, source, list, me }) {
     list.reveal(id);
     if (row) title(row);
     else fill(heading, "Call");
-    if (row?.message) fill(body, note("warn", row.message), factsOf(row, me));
+    const raise = h("div", { class: "acts" });
+    if (row?.message) fill(body, note("warn", row.message), raise, factsOf(row, me));
     else fill(body, row ? figures(row) : null, loading("lines"));
     body.scrollTop = 0;
     if (el.hidden) {
       el.hidden = false;
       heading.focus({ preventScroll: true });
     }
-    if (row?.message) return; // all is known of a refusal
+    if (row?.message) return raiseOf(row).then((el) => turn === asked && fill(raise, el), () => {}); // all else is known of a refusal
     try {
       const call = await get(`${source.calls}/${encodeURIComponent(id)}`, null, { signal: page.signal });
       if (turn !== asked) return;
@@ -47,6 +49,14 @@ export function callPanel({ page, source, list, me }) {
       fill(body, gone ? h("div", { class: "empty" }, h("h3", null, "There is no such call."), h("p", null, "It is not kept any more, or it is not yours."))
         : failed(error, () => open(id, row, { pushed: false }), "The call"));
     }
+  }
+  /** What raises the budget that has refused a call, for those who may: the message begins with whose it is. */
+  async function raiseOf({ message, key_id, user_id, team_id }) {
+    const [, whose] = message.match(/^(this API key|your account|the team) .*?has a budget of/) ?? [];
+    const path = whose === "this API key" ? (source.team ? `/auth/teams/${source.team}` : "/admin") + "/keys/" + key_id : whose === "your account" ? "/admin/users/" + user_id : "/admin/teams/" + team_id;
+    if (!whose || !(source.everyone || path.startsWith("/auth"))) return null;
+    const row = await get(path, null, { signal: page.signal }), name = row.name || row.email;
+    return raiseButton({ name, row, path, text: `Raise the budget of ${name} until…`, done: () => {} });
   }
   function title(call) {
     const [model, other] = modelOf(call);

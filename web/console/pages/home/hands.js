@@ -35,8 +35,8 @@ export const ofBudgets = (budgets) => budgets.map((b) => ofBudget(b));
 /** The budgets of a user and of their keys, and keys that end soon. @param {any} user @param {any[]} keys @returns {Hand[]} */
 export function ofMember(user, keys) {
   const own = [{ ...user, kind: "user", name: "Your account" }, ...keys.map((k) => ({ ...k, kind: "key" }))]
-    .filter((x) => x.budget && x.budget_usd !== null && x.budget.spent_usd >= x.budget_usd * nearly)
-    .map((x) => ofBudget({ ...x.budget, kind: x.kind, id: x.id, name: x.name, limit_usd: x.budget_usd, window: x.budget_window }, x.name, x.kind === "key"));
+    .filter((x) => x.budget && x.budget_usd !== null && x.budget.spent_usd >= x.budget.limit_usd * nearly)
+    .map((x) => ofBudget({ ...x.budget, kind: x.kind, id: x.id, name: x.name, window: x.budget_window }, x.name, x.kind === "key"));
   const ending = keys.filter((k) => k.expires_at && k.expires_at * 1000 > Date.now() && k.expires_at * 1000 < Date.now() + soonMs).map((k) => (
     /** @type {Hand} */ ({ id: `expires ${k.id} ${k.expires_at}`, kind: "warn", text: [h("b", null, k.name), ` expires ${until(k.expires_at * 1000)}. `, h("a", { href: "/keys?q=" + encodeURIComponent(k.name) }, "Show")] })));
   return [...own, ...ending];

@@ -6,7 +6,7 @@ import { send } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { amount, count, day, minute, money, weekday, whole } from "../../lib/format.js";
 import { limitFields, readLimits, windows } from "../../lib/limits.js";
-import { bar, button, confirm, dialog, field, formData, formError, toast } from "../../lib/ui.js";
+import { bar, button, confirm, dialog, field, fieldError, formData, formError, numberOf, toast } from "../../lib/ui.js";
 import { plural } from "./lists.js";
 
 const earliest = 0.05; // of the window must have passed before its spend is extrapolated
@@ -22,12 +22,38 @@ export const budgetText = (row) => (row.budget_usd == null ? "" : `${amount(row.
 export function budgetBar(row, label) {
   const budget = row.budget;
   if (!budget) return bar(row.spend_usd ?? 0, null, { label, window: "in all, no budget" });
-  const total = row.budget_usd ?? budget.spent_usd + budget.remaining_usd;
+  const total = budget.limit_usd;
   const renews = budget.resets_at ? weekday(budget.resets_at * 1000) + ", " + minute(budget.resets_at * 1000) : null;
   return bar(budget.spent_usd, total, {
     label, window: row.budget_usd == null ? "by default" : windows[row.budget_window] ?? "", title: renews ? "Resets on " + renews : "It never resets",
-    foot: budget.remaining_usd <= 0 ? (renews ? "Refused until " + renews : "Refused: this budget never resets") : pace(budget, total),
+    foot: raised(row) ? `Raised by ${amount(row.budget_extra_usd)} until ${weekday(row.budget_extra_until * 1000)}` : budget.remaining_usd <= 0 ? (renews ? "Refused until " + renews : "Refused: this budget never resets") : pace(budget, total),
   });
+}
+
+const raised = (row) => row.budget_extra_until * 1000 > Date.now();
+
+/**
+ * A button whose dialog raises a budget until a day, as it is filled in: by a quarter, until the budget resets. null without a budget.
+ * @param {{ name: string, row: any, path: string, done: () => any, text?: string }} o
+ */
+export function raiseButton(o) {
+  const { name, row, path, text = "Raise until…" } = o, budget = row.budget;
+  if (!budget) return null;
+  const extra = raised(row) ? row.budget_extra_usd : 0, base = budget.limit_usd - extra, more = Math.max(extra, budget.spent_usd - base) + (base / 4 || 5);
+  const last = budget.resets_at ? budget.resets_at * 1000 - 1 : Date.now() + 7 * 86400e3;
+  return button(text, () => formDialog({
+    title: "Raise the budget of " + name, action: "Raise the budget",
+    fields: [h("div", { class: "cols" },
+      field({ label: "Dollars more", name: "budget_extra_usd", inputmode: "decimal", value: Math.ceil(more * 100 - 1e-6) / 100, required: true }),
+      field({ label: "Until the end of", name: "budget_extra_until", type: "date", value: new Date(last).toISOString().slice(0, 10), hint: "A day in UTC.", required: true })),
+    h("p", { class: "soft xs" }, `The budget is ${money(base)}. What is added ends by itself.`)],
+    read: (form) => {
+      const body = formData(form), more = numberOf(body.budget_extra_usd);
+      fieldError(/** @type {Element} */ (form.querySelector(".field")), more ? "" : "Write a number, such as 25 or 0.5.");
+      return more ? { budget_extra_usd: more, budget_extra_until: (Date.parse(body.budget_extra_until) + 86400e3) / 1000 } : null; // a NaN is null, which the API refuses
+    },
+    save: (body) => send("PATCH", path, body), done: () => (toast("The budget of " + name + " is raised"), o.done()),
+  }));
 }
 
 /** What the budget will have spent at its end, when it goes on as until now. */
@@ -46,6 +72,7 @@ export function limitsText(row) {
   if (row.rpm_limit != null) parts.push(whole(row.rpm_limit) + " requests a minute");
   if (row.tpm_limit != null) parts.push(count(row.tpm_limit) + " tokens a minute");
   if (row.max_parallel_requests != null) parts.push(whole(row.max_parallel_requests) + " in parallel");
+  if (row.session_budget_usd != null) parts.push(amount(row.session_budget_usd) + " a session");
   if (row.expires_at != null) parts.push((row.expires_at * 1000 < Date.now() ? "expired " : "until ") + day(row.expires_at * 1000));
   return parts.join(", ");
 }

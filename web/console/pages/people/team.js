@@ -37,7 +37,7 @@ export function show(page) {
       const context = { page, id, everything, base, keysAt, load, team, members: members.data, mail: methods.mail }, open = invitations.filter((i) => i.team_id === id);
       return {
         title: team.name, line: `${plural(team.members, "member")}, ${plural(team.keys, "key")}`, items: itemsOf(context), target: id, by: "user",
-        source: sourceOf(page.me, new URLSearchParams({ team_id: id })), filter: everything ? { team_id: id } : {}, top: limits([{ name: team.name, row: team }]),
+        source: sourceOf(page.me, new URLSearchParams({ team_id: id })), filter: everything ? { team_id: id } : {}, top: limits([{ name: team.name, row: team, raise: everything ? { path: base, done: load } : undefined }]),
         parts: [h("div", { class: "grid2 wide" }, membersCard(context, open), keysCard(context, keys)), await holds(context, keys)],
       };
     },

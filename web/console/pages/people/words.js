@@ -87,6 +87,8 @@ const members = [
   ["admin", "administrator", (v) => (v ? "yes" : "no")],
   ["disabled", "disabled", (v) => (v ? "yes" : "no")],
   ["budget_usd", "budget", (v, s) => (v == null ? "none" : amount(v) + (every[s.budget_window] ?? ""))],
+  ["budget_extra_usd", "budget raised by", (v, s) => (v == null ? "nothing" : `${amount(v)} until ${moment(s.budget_extra_until * 1000)}`)],
+  ["session_budget_usd", "dollars a session", (v) => (v == null ? "no limit" : amount(v))],
   ["rpm_limit", "requests a minute", (v) => limit(v == null ? null : whole(v), "")],
   ["tpm_limit", "tokens a minute", (v) => limit(v == null ? null : count(v), "")],
   ["max_parallel_requests", "calls in parallel", (v) => limit(v == null ? null : whole(v), "")],

@@ -22,7 +22,7 @@ export function show(page) {
       return {
         title: k.name || "Without a name", state: stateOf(k), filter: { key_id: id }, by: "model", target: id,
         source: sourceOf(page.me, new URLSearchParams(scope === "all" || scope === "own" ? {} : { team_id: scope })),
-        items: k.revoked_at ? [] : actions(state, k).filter((item) => !item?.href), top: limits([{ name: k.name, row: k }, ...(await owners(page, k, scope))]),
+        items: k.revoked_at ? [] : actions(state, k).filter((item) => !item?.href), top: limits([{ name: k.name, row: k, raise: mayRaise(page.me, k, scope) ? { path: `${root(scope)}/${k.id}`, done: load } : undefined }, ...(await owners(page, k, scope, load))]),
         line: h("span", { class: "parts" }, secretOf(state, k), ownerOf(page, k), k.team_id ? h("span", null, "team ", h("a", { href: addressOf("team", k.team_id) }, k.team_name)) : null,
           h("span", null, "created " + day(k.created_at * 1000)), h("span", { title: seen ? full(seen) : null }, seen ? "last used " + ago(seen) : "never used"),
           k.previous_expires_at ? h("span", null, "its former secret works until " + full(k.previous_expires_at * 1000)) : null),
@@ -30,6 +30,9 @@ export function show(page) {
     },
   });
 }
+
+/** Administrators raise budgets, and managers those of keys that no administrator has limited. */
+const mayRaise = (me, k, scope) => !k.revoked_at && (me.user.admin || (scope !== "own" && k.limited_by !== "admin"));
 
 function stateOf(k) {
   if (k.revoked_at) return tag("", "Revoked");
@@ -54,11 +57,13 @@ async function find(page, id) {
 }
 
 /** What bounds the key as well, as far as one may see it. */
-async function owners(page, k, scope) {
+async function owners(page, k, scope, load) {
   const { user } = page.me, asked = (path) => get(path, null, { signal: page.signal }).catch(() => null), all = scope === "all";
   const [owner, team] = await Promise.all([
     scope === "own" || k.user_id === user.id ? { ...user, name: "You" } : all && k.user_id ? asked("/admin/users/" + k.user_id) : null,
     !k.team_id ? null : all ? asked("/admin/teams/" + k.team_id) : asked("/auth/teams").then((list) => list?.data.find((t) => t.id === k.team_id)),
   ]);
-  return [owner && { name: owner.name || owner.email, row: owner, kind: all ? "user" : undefined }, team && { name: "Team " + team.name, row: team, kind: "team" }].filter(Boolean);
+  const raise = (path, id) => (all ? { path: path + id, done: load } : undefined);
+  return [owner && { name: owner.name || owner.email, row: owner, kind: all ? "user" : undefined, raise: raise("/admin/users/", k.user_id) },
+    team && { name: "Team " + team.name, row: team, kind: "team", raise: raise("/admin/teams/", k.team_id) }].filter(Boolean);
 }

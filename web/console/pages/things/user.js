@@ -30,7 +30,7 @@ export function show(page) {
     return {
       ...common(user, keys), parts: [keysCard(user, keys), programs], source: sourceOf(page.me, new URLSearchParams()), filter: { user_id: id }, target: id, items: ofUser(user, { page, load, mail: methods.mail }),
       state: [user.disabled_at ? tag("off", "Disabled") : tag("good", "Active"), user.admin ? tag("info", "Administrator") : null],
-      top: limits([{ name: nameOf(user), row: user }, ...teams.filter(Boolean).map((t) => ({ name: "Team " + t.name, row: t, kind: /** @type {const} */ ("team") }))]),
+      top: limits([{ name: nameOf(user), row: user, raise: { path: "/admin/users/" + id, done: load } }, ...teams.filter(Boolean).map((t) => ({ name: "Team " + t.name, row: t, kind: /** @type {const} */ ("team") }))]),
     };
   }
 
