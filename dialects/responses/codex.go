@@ -41,7 +41,8 @@ const CodexPriority = 100
 
 // CodexInstructions is what Codex says to a listed model ahead of its rules of the sandbox and the
 // user's AGENTS.md. Codex has a prompt for models that are in no list, which is its vendor's.
-const CodexInstructions = `You are a coding agent. You work in the user's folder through Codex, which runs your tool calls and shows your messages.
+const CodexInstructions = `You are a coding agent. You work in the user's folder through Codex, which runs your tools and
+shows your messages.
 
 - Work until the task is done, then end with a short summary: what you changed, how you checked it. Ask only what you cannot find out.
 - Read code before you change it. Keep its style, change only what the task needs, and leave changes that are not yours as they are.
