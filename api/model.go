@@ -19,7 +19,6 @@ type ModelList struct {
 	Object     string  `json:"object"`
 	Data       []Model `json:"data"`
 	PricesDate string  `json:"prices_date,omitzero"` // the day of the newest list of prices
-	Models     []Model `json:"models,omitzero"`      // empty, for clients that ask for another form; nil: not shown
 }
 
 // Model is one model of the catalogue as clients see it. OwnedBy is the name

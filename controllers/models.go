@@ -29,8 +29,8 @@ func (h *Models) List(c *gin.Context) error {
 	c.Header("x-gateway-prices-date", models.FactsDate())
 	list := models.List(q)
 	if c.Request.URL.Query().Has("client_version") {
-		// Codex reads its own form of models there, and uses its own list where there is none.
-		list.Models = []api.Model{}
+		// Codex asks in this way, reads the models in its own form, and ignores the others.
+		return writeJSON(c, http.StatusOK, codexList{list, codexModels(models.Offered(q))})
 	}
 	return writeJSON(c, http.StatusOK, list)
 }

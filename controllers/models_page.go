@@ -89,17 +89,22 @@ func (h *Models) Info(c *gin.Context) error {
 // modelInfo is a model in the form of Anthropic's API.
 func modelInfo(m registry.Offered) messages.ModelInfo {
 	info := messages.ModelInfo{
-		Type: "model", ID: m.ID, DisplayName: m.ID, CreatedAt: time.Unix(m.Created, 0).UTC().Format(time.RFC3339),
+		Type: "model", ID: m.ID, DisplayName: displayName(m), CreatedAt: time.Unix(m.Created, 0).UTC().Format(time.RFC3339),
 		MaxInputTokens: known(m.Context), MaxTokens: known(m.MaxOutput), Lifecycle: m.State, Capabilities: capabilities(m),
-	}
-	if m.Upstream != m.ID && m.Upstream != "" {
-		info.DisplayName = m.ID + " (" + m.Upstream + ")" // the model behind an alias
 	}
 	if !m.Ends.IsZero() {
 		ends := m.Ends.UTC().Format(time.RFC3339)
 		info.RetiresAt = &ends
 	}
 	return info
+}
+
+// displayName has the model behind an alias as well.
+func displayName(m registry.Offered) string {
+	if m.Upstream == m.ID || m.Upstream == "" {
+		return m.ID
+	}
+	return m.ID + " (" + m.Upstream + ")"
 }
 
 // known is a number of tokens; nil where it is not known.

@@ -127,7 +127,7 @@ func (p *Program) root() *cobra.Command {
 	root := p.group("modelgateway", "A gateway with the APIs of OpenAI and Anthropic in front of many model providers",
 		p.serve(), p.check(), p.migrate(), p.backup(), p.restore(), p.healthcheck(), p.version(),
 		p.demo(), p.administrators(), p.users(), p.teams(), p.keys(), p.models(), p.providers(), p.usage(), p.statement(),
-		p.calls(), p.sessions(), p.audit(), p.chat(),
+		p.calls(), p.sessions(), p.audit(), p.chat(), p.token(), p.codexCatalog(),
 	)
 	root.Long = root.Short + `.
 

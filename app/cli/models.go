@@ -3,9 +3,17 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"modelgateway/api"
@@ -76,4 +84,83 @@ func tokens(n int64) string {
 		return none
 	}
 	return thousands(n)
+}
+
+func (p *Program) codexCatalog() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "codex-catalog [--url URL] [--with FILE]",
+		Short: "Print the models of the running gateway as a model_catalog_json of Codex",
+		Long: `Print the models of the running gateway that the caller can use, in the form of Codex' setting
+model_catalog_json, which takes the place of its own list. The caller is the key in the environment
+variable ` + keyVariable + `, else the person whom "modelgateway token" has signed in.`,
+		Example: "  codex debug models --bundled | modelgateway codex-catalog --with - > ~/.codex/models.json",
+	}
+	at := c.Flags().String("url", "", "the URL of the gateway; without it that of these settings on this machine")
+	with := c.Flags().String("with", "", "a list of the same form, whose models stand before those of the gateway; - is standard input")
+	return p.action(c, func(ctx context.Context, _ []string) error {
+		gateway, err := p.gateway(*at)
+		if err != nil {
+			return err
+		}
+		if here, err := p.signIn(gateway.URL); err == nil && gateway.Credential == "" && here.SignedIn() {
+			if gateway.Credential, err = here.Token(ctx); err != nil {
+				return err
+			}
+		}
+		list, err := p.codexFile(*with)
+		if err != nil {
+			return err
+		}
+		var ours codexList
+		if err := gateway.Read(ctx, "/v1/models?client_version="+url.QueryEscape(app.Version()), &ours); err != nil {
+			return withKeyAdvice(err)
+		}
+		if list.add(ours); len(list.Models) == 0 {
+			return errors.New("there is no model that Codex does not have in its own list: `codex debug models` shows that")
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.Out, "%s\n", text)
+		return err
+	})
+}
+
+// codexList is a list of models in Codex' form, whose members other than the name are of no interest.
+type codexList struct {
+	Models []jsontext.Value `json:"models"`
+}
+
+// codexFile reads a list of models from a file; an empty name has none.
+func (p *Program) codexFile(name string) (list codexList, err error) {
+	var text []byte
+	switch name {
+	case "":
+		return list, nil
+	case "-":
+		text, err = io.ReadAll(p.In)
+	default:
+		text, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return list, err
+	}
+	if err := json.Unmarshal(text, &list, api.Lenient); err != nil || len(list.Models) == 0 {
+		return list, errors.New("--with: this is no list of models such as `codex debug models --bundled` prints")
+	}
+	return list, nil
+}
+
+// add adds the models of another list that the list does not have.
+func (l *codexList) add(other codexList) {
+	has := map[string]bool{}
+	l.Models = slices.DeleteFunc(slices.Concat(l.Models, other.Models), func(model jsontext.Value) bool {
+		var named struct {
+			Slug string `json:"slug"`
+		}
+		repeated := json.Unmarshal(model, &named, api.Lenient) != nil || has[named.Slug]
+		has[named.Slug] = true
+		return repeated
+	})
 }

@@ -55,7 +55,7 @@ func (s *session) codexSettings(t *testing.T, settings string) {
 
 func (s *session) runCodex(t *testing.T, arguments ...string) codexResult {
 	t.Helper()
-	r := codexResult{outcome: s.run(t, []string{"GATEWAY_KEY=any"}, s.installed("codex"), append([]string{
+	r := codexResult{outcome: s.run(t, []string{"GATEWAY_KEY=any", s.path()}, s.installed("codex"), append([]string{
 		"exec", "--json", "--skip-git-repo-check", "--sandbox", "danger-full-access",
 	}, arguments...)...)}
 	for line := range strings.Lines(r.out) {

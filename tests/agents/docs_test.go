@@ -7,18 +7,24 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"modelgateway/tests/gatewaytest"
 )
 
-// example is a block of code of docs/clients.md, under its heading.
+// example is a block of code of docs/clients.md or docs/codex.md, under its heading.
 type example struct{ heading, language, text string }
 
 var fence = regexp.MustCompile("(?ms)^(##+ .*?)$|^```([a-z]+)\n(.*?)^```$")
 
 func examples(t *testing.T) (all []example) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, page := range []string{"clients", "codex"} {
+		of, err := os.ReadFile("../../docs/" + page + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, of...)
 	}
 	heading := ""
 	for _, found := range fence.FindAllStringSubmatch(string(text), -1) {
@@ -39,7 +45,7 @@ var foreign = map[string]string{
 	"gemini":    "MODEL_ALIASES=text-embedding-*=gemini-embedding-2;claude-*=gemini-3.5-flash;gpt-*=gemini-3.5-flash",
 }
 
-// TestExamplesOfTheDocumentWork runs what docs/clients.md prints as a reader would: on a
+// TestExamplesOfTheDocumentWork runs what docs/clients.md and docs/codex.md print as a reader would: on a
 // gateway as make demo starts it, and on gateways that have one provider each. Only the
 // installation is left out.
 func TestExamplesOfTheDocumentWork(t *testing.T) {
@@ -71,9 +77,10 @@ var (
 // runExamples runs the examples for which this package has the clients.
 func (s *session) runExamples(t *testing.T, all []example, vectors bool) {
 	t.Helper()
+	s.command(t, "exec env "+strings.Join(gatewaytest.AsProgram(), " ")+" "+os.Args[0]+` "$@"`)
 	for i, e := range all {
-		if e.language == "go" || e.language == "yaml" || e.language == "python" || strings.HasPrefix(e.text, "export OPENAI_") {
-			continue // tests/docs
+		if e.language == "go" || e.language == "yaml" || e.language == "python" || e.language == "toml" || strings.HasPrefix(e.text, "export OPENAI_") {
+			continue // tests/docs; those in TOML are in codex_models_test.go
 		}
 		if !vectors {
 			e.text = embeddings.ReplaceAllString(e.text, "")
@@ -85,16 +92,16 @@ func (s *session) runExamples(t *testing.T, all []example, vectors bool) {
 	}
 }
 
-func (s *session) runExample(t *testing.T, e example) {
+func (s *session) runExample(t *testing.T, e example, environment ...string) {
 	t.Helper()
-	path := "PATH=" + filepath.Join(s.clients, "node_modules", ".bin") + ":" + os.Getenv("PATH")
+	environment = append(environment, s.path())
 	text := strings.ReplaceAll(e.text, "http://localhost:8080", s.front.url)
 	written := filepath.Join(s.work, "hello.txt")
 	_ = os.Remove(written)
 	var o outcome
 	switch e.language {
 	case "sh":
-		o = s.run(t, []string{path, "KEY=any"}, "bash", "-euc", installation.ReplaceAllString(text, ""))
+		o = s.run(t, append(environment, "KEY=any"), "bash", "-euc", installation.ReplaceAllString(text, ""))
 	case "js":
 		file, err := os.CreateTemp(filepath.Join(s.clients, scripts), "example*.mjs")
 		if err != nil {
@@ -104,7 +111,7 @@ func (s *session) runExample(t *testing.T, e example) {
 		if _, err := file.WriteString(text); err != nil {
 			t.Fatal(err)
 		}
-		o = s.run(t, []string{path, "ANTHROPIC_BASE_URL=" + s.front.url, "ANTHROPIC_AUTH_TOKEN=any"}, "node", file.Name())
+		o = s.run(t, append(environment, "ANTHROPIC_BASE_URL="+s.front.url, "ANTHROPIC_AUTH_TOKEN=any"), "node", file.Name())
 		if o.out == "" {
 			t.Error("it prints nothing")
 		}
@@ -113,7 +120,7 @@ func (s *session) runExample(t *testing.T, e example) {
 			t.Fatal(err)
 		}
 		e.text = "hello.txt"
-		o = s.run(t, []string{path, "OPENCODE_DISABLE_MODELS_FETCH=1"}, s.installed("opencode"),
+		o = s.run(t, append(environment, "OPENCODE_DISABLE_MODELS_FETCH=1"), s.installed("opencode"),
 			"run", `Create the file hello.txt that says "hello"`)
 	default:
 		t.Fatalf("who runs %s?", e.language)

@@ -18,6 +18,12 @@ func needClients(t *testing.T) string {
 	if os.Getenv("AGENTS") == "off" {
 		t.Skip("AGENTS=off leaves out the tests with Claude Code, Codex and other clients")
 	}
+	return mustInstall(t, install)
+}
+
+// mustInstall returns the folder of installed clients.
+func mustInstall(t *testing.T, install func() (string, error)) string {
+	t.Helper()
 	folder, err := install()
 	if err != nil {
 		t.Fatalf("%v\nThese tests need Node.js 20 or later with npm, and a package registry. AGENTS=off leaves them out.", err)
@@ -44,3 +50,6 @@ var install = sync.OnceValues(func() (string, error) {
 	}
 	return folder, npm.CopyFiles(filepath.Join(folder, scripts), programs...)
 })
+
+// installEditors installs what Continue and Cline are without an editor, which few need.
+var installEditors = sync.OnceValues(func() (string, error) { return npm.Install("editors", "testdata/editors") })

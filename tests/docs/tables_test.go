@@ -128,6 +128,7 @@ func elsewhere() map[string]string {
 		"docs/clients.md: export OPENAI_BASE_URL":    "TestSettingsOfOtherClientsReachTheGateway",
 		"docs/clients.md: from llama_index":          "TestSettingsOfOtherClientsReachTheGateway",
 		"docs/clients.md: export OPENAI_API_BASE":    "TestSettingsOfOtherClientsReachTheGateway",
+		"docs/codex.md: export MODELGATEWAY_API_KEY": "tests/agents, TestExamplesOfTheDocumentWork",
 		"docs/kubernetes.md: kubectl":                "tests/deploy, TestCommandsOfThePageOnKubernetesWork",
 		"docs/kubernetes.md: helm template":          "tests/deploy, TestCommandsOfThePageOnKubernetesWork",
 		"docs/reverse-proxies.md: HOST=127.0.0.1":    "tests/deploy, TestSettingsOfThePageOnProxiesAreValid",

@@ -24,7 +24,7 @@ type guide struct {
 func guideGroups() []guideGroup {
 	return []guideGroup{
 		{"Start", []guide{
-			{"quick-start", "Quick start"}, {"clients", "Clients"}, {"providers", "Providers"},
+			{"quick-start", "Quick start"}, {"clients", "Clients"}, {"codex", "Codex"}, {"providers", "Providers"},
 			{"console", "Web console"}, {"features", "Features"},
 		}},
 		{"People and money", []guide{
