@@ -1,0 +1,129 @@
+package promptcache
+
+import (
+	"bytes"
+	"time"
+
+	"modelgateway/internal/jsonbytes"
+	"modelgateway/llm"
+	"modelgateway/models"
+)
+
+// Ended is a call that a provider has answered.
+type Ended struct {
+	BeganAt              time.Time
+	Provider, Model, Key string // that answered
+	Prompt               *llm.Prompt
+	Body                 [][]byte // as the provider got it; nil where it has the client's prompt as it came
+
+	Input, Cached, Written, WrittenHour int64 // tokens, as the provider counted them
+	ChargesWrites                       bool  // writing to its cache has a price: it says how much it has written
+}
+
+// Verdict says what the provider's cache had of the prompt.
+type Verdict struct {
+	Miss int // one of the CacheMiss constants of models
+	models.CallCache
+}
+
+// What providers cache at all, and what they may leave out of a prompt that they have: OpenAI
+// reads multiples of 128 tokens.
+const (
+	smallestCached = 1024
+	rounding       = 256
+	share          = 20 // one part of so many
+)
+
+// How long providers keep a prompt at least.
+const usualTTL, longTTL = 5 * time.Minute, time.Hour
+
+// End compares a call with the last one, and makes it the last one.
+func (l *Look) End(e *Ended) (v Verdict) {
+	if l == nil {
+		return v
+	}
+	last, prompt := l.newest(), e.Prompt
+	now := &kept{
+		BeganAt: e.BeganAt.UnixMilli(), Provider: e.Provider, Model: e.Model, Key: e.Key,
+		Input: e.Input, Cached: e.Cached, Written: e.Written, ChargesWrites: e.ChargesWrites,
+		Hour: e.WrittenHour > 0, Client: l.service.hashes(prompt),
+	}
+	var sent *llm.Prompt
+	if e.Body != nil {
+		sent = promptOf(bytes.Join(e.Body, nil))
+		now.Upstream = l.service.hashes(sent)
+	}
+	if last != nil {
+		now.Hour = now.Hour || e.Written == 0 && last.Hour
+		v = now.compare(last, prompt, sent)
+	}
+	l.keep(now)
+	return v
+}
+
+// cacheable is how many tokens of a call's prompt its provider should know when the next one comes.
+func (k *kept) cacheable() int64 {
+	if k.ChargesWrites {
+		return k.Cached + k.Written
+	}
+	return k.Input
+}
+
+// compare says what the provider's cache had of the last call's prompt.
+func (k *kept) compare(last *kept, prompt, sent *llm.Prompt) (v Verdict) {
+	known := min(last.cacheable(), k.Input)
+	at, other := last.Client.difference(k.Client)
+	if known < smallestCached || other {
+		return v
+	}
+	if k.Cached >= known-max(rounding, known/share) {
+		v.Miss = models.CacheComplete
+		return v
+	}
+	v.PrefixKept, v.MissedTokens = float64(k.Cached*1000/known)/1000, known-k.Cached
+	age, ttl := time.Duration(k.BeganAt-last.BeganAt)*time.Millisecond, usualTTL
+	if last.Hour {
+		ttl = longTTL
+	}
+	expired := age > ttl
+	translated := -1
+	if len(last.Upstream) > 0 && len(k.Upstream) > 0 {
+		translated, _ = last.Upstream.difference(k.Upstream)
+	}
+	switch {
+	case last.Provider != k.Provider || last.Model != k.Model || last.Key != k.Key && k.Cached == 0:
+		v.Miss = models.CacheMovedUpstream
+	case at >= 0 && at < firstMessage || at >= 0 && !(expired && k.Cached == 0):
+		v.Miss = v.name(at, prompt)
+	case at < 0 && translated >= 0:
+		v.name(translated, sent)
+		v.Miss = models.CacheTranslationChanged
+	case expired:
+		v.Miss = models.CacheExpired
+	default:
+		v.Miss = models.CacheNotReturned
+	}
+	return v
+}
+
+// name says which part of a prompt a hash is of, and its verdict.
+func (v *Verdict) name(at int, of *llm.Prompt) (miss int) {
+	switch at {
+	case 0:
+		v.Part = "tools"
+		return models.CacheToolsChanged
+	case 1:
+		v.Part = "system"
+		return models.CacheSystemChanged
+	}
+	at -= firstMessage
+	v.Part, v.Message = "message", &at
+	message := of.Messages[at]
+	if v.Role = jsonbytes.Text(jsonbytes.Member(message, "role")); v.Role == "" {
+		v.Role = jsonbytes.Text(jsonbytes.Member(message, "type")) // of an item of the Responses API
+	}
+	if at == 0 && (v.Role == "system" || v.Role == "developer") {
+		return models.CacheSystemChanged
+	}
+	return models.CacheMessageChanged
+}
