@@ -15,6 +15,9 @@ const (
 	CacheNotReturned        // the prompt is the same, and the provider did not read it from its cache
 )
 
+// AnyCacheMiss selects the calls with a miss.
+const AnyCacheMiss = -1
+
 // CacheVerdicts are the names of the Cache constants, in their order.
 func CacheVerdicts() []string {
 	return []string{
@@ -41,4 +44,22 @@ type CallCache struct {
 	PrefixKept   float64 `json:"kept"`              // share of the last call's prompt that was read from the cache
 	MissedTokens int64   `json:"missed"`            // of the last call's prompt that were paid again
 	Cost         int64   `json:"cost"`              // micro-dollars that they cost more than read from the cache
+}
+
+// CacheMisses are what some calls of sessions missed.
+type CacheMisses struct {
+	Calls, Tokens int64
+	Cost          int64 // micro-dollars; see CallCache
+}
+
+// Add adds a call of the ledger.
+func (m *CacheMisses) Add(c *Call) {
+	if c.CacheMiss <= CacheComplete {
+		return
+	}
+	m.Calls++
+	if c.decodeDetail(); c.Details.Cache != nil {
+		m.Tokens += c.Details.Cache.MissedTokens
+		m.Cost += c.Details.Cache.Cost
+	}
 }

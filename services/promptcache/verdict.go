@@ -26,13 +26,9 @@ type Verdict struct {
 	models.CallCache
 }
 
-// What providers cache at all, and what they may leave out of a prompt that they have: OpenAI
-// reads multiples of 128 tokens.
-const (
-	smallestCached = 1024
-	rounding       = 256
-	share          = 20 // one part of so many
-)
+// In tokens: what providers cache at all, and what they may leave out of a prompt that they have:
+// OpenAI reads multiples of 128.
+const smallestCached, rounding = 1024, 128
 
 // How long providers keep a prompt at least.
 const usualTTL, longTTL = 5 * time.Minute, time.Hour
@@ -76,7 +72,7 @@ func (k *kept) compare(last *kept, prompt, sent *llm.Prompt) (v Verdict) {
 	if known < smallestCached || other {
 		return v
 	}
-	if k.Cached >= known-max(rounding, known/share) {
+	if known-k.Cached < rounding {
 		v.Miss = models.CacheComplete
 		return v
 	}
