@@ -272,7 +272,7 @@ func TestAMissNamesThePartThatChanged(t *testing.T) {
 				if got.String() != plant.want {
 					t.Errorf("%s, %s: %s, want %s", tt.agent, plant.name, got, plant.want)
 				}
-				if missed := plant.want != "complete"; got != nil && (missed != (got.CostUSD > 0) || missed != (got.MissedTokens > 0) || missed != (got.PrefixKept < 0.95)) {
+				if missed := plant.want != "complete"; got != nil && (missed != (got.CostUSD > 0) || missed != (got.MissedTokens > 0) || missed != (got.PrefixKept < 1)) {
 					t.Errorf("%s, %s: %+v", tt.agent, plant.name, got)
 				}
 			}
