@@ -23,16 +23,16 @@ const (
 // hashes are those of a prompt.
 func (s *Service) hashes(p *llm.Prompt) hashes {
 	all := make(hashes, 0, hashBytes*min(firstMessage+len(p.Messages), mostHashes))
-	add := func(d *xxhash.Digest) { all = binary.LittleEndian.AppendUint32(all, uint32(d.Sum64())) }
-	for _, part := range [][]byte{p.Tools, withoutBilling(p.System)} {
-		d := s.digest()
-		write(d, part)
-		add(d)
+	var d xxhash.Digest
+	for _, part := range [...][]byte{p.Tools, withoutBilling(p.System)} {
+		s.reset(&d)
+		write(&d, part)
+		all = binary.LittleEndian.AppendUint32(all, uint32(d.Sum64()))
 	}
-	d := s.digest()
+	s.reset(&d)
 	for _, message := range p.Messages[:min(len(p.Messages), mostHashes-firstMessage)] {
-		write(d, message)
-		add(d)
+		write(&d, message)
+		all = binary.LittleEndian.AppendUint32(all, uint32(d.Sum64()))
 	}
 	return all
 }
@@ -66,18 +66,19 @@ func write(d *xxhash.Digest, part []byte) {
 		part, end = []byte("}]"), part[len(part)-1:]
 	}
 	_, _ = d.Write(part)
-	_, _ = d.Write(end)
+	if len(end) > 0 {
+		_, _ = d.Write(end)
+	}
 }
 
 // withoutMark are the parts before and after the cache mark of the last block of a message, or of
 // the last tool, where it is the last member.
 func withoutMark(part []byte) (before, after []byte) {
-	const ends, most = 4, 160 // bytes
-	from := max(len(part)-ends, 0)
-	if at := bytes.Index(part[from:], []byte("}}")); at < 0 {
+	const end, most = 4, 160 // bytes
+	if !bytes.Contains(part[max(len(part)-end, 0):], []byte("}}")) {
 		return part, nil
 	}
-	from = max(len(part)-most, 0)
+	from := max(len(part)-most, 0)
 	for _, name := range [...]string{`"cache_control"`, `"prompt_cache_breakpoint"`} {
 		at := bytes.LastIndex(part[from:], []byte(name))
 		if at < 0 {

@@ -41,14 +41,14 @@ type Service struct {
 	until  atomic.Int64 // Unix nanoseconds of the end of a pause, after Redis has failed
 
 	mu    sync.Mutex
-	calls *simplelru.LRU[string, *kept]
+	calls *simplelru.LRU[uint64, *kept]
 	bytes int
 }
 
 // New returns a service without its secret: until Load has read it no prompt is followed.
 func New(store *models.Store, redis models.Redis, now func() time.Time) *Service {
 	s := &Service{store: store, redis: redis, now: now, tasks: make(chan func(context.Context), waiting)}
-	s.calls, _ = simplelru.NewLRU(keptCalls, func(_ string, k *kept) { s.bytes -= k.size() }) // fails only for a size of 0 or less
+	s.calls, _ = simplelru.NewLRU(keptCalls, func(_ uint64, k *kept) { s.bytes -= k.size() }) // fails only for a size of 0 or less
 	return s
 }
 
@@ -88,8 +88,10 @@ type kept struct {
 	Provider, Model, Key   string
 	Input, Cached, Written int64 // tokens
 	ChargesWrites          bool
-	Hour                   bool   // the provider keeps the prompt for an hour
-	Client, Upstream       hashes // Upstream is empty where the provider got the client's prompt
+	Hour                   bool // the provider keeps the prompt for an hour
+	Client                 hashes
+	Upstream               hashes // of what the provider was sent; empty where that is the client's prompt
+	Covered                int    // how much of Client Upstream goes with: it is not made anew for each call
 }
 
 func (k *kept) size() int { return callBytes + len(k.Client) + len(k.Upstream) }
@@ -97,7 +99,7 @@ func (k *kept) size() int { return callBytes + len(k.Client) + len(k.Upstream) }
 // Look is the look-up of the last call of a conversation.
 type Look struct {
 	service *Service
-	key     string
+	key     uint64
 	shared  atomic.Pointer[kept] // that Redis has; nil: not found, or not yet
 }
 
@@ -107,19 +109,23 @@ func (s *Service) Look(names ...string) *Look {
 	if s == nil || s.secret.Load() == nil {
 		return nil
 	}
-	d := s.digest()
+	var d xxhash.Digest
+	s.reset(&d)
 	for _, name := range names {
-		_, _ = d.WriteString(strconv.Itoa(len(name)) + " " + name)
+		_, _ = d.WriteString(name)
+		_, _ = d.Write([]byte{0}) // which no name has
 	}
-	l := &Look{service: s, key: strconv.FormatUint(d.Sum64(), 36)} //nolint:mnd // the most digits
-	s.ask(l.read)
+	l := &Look{service: s, key: d.Sum64()}
+	if s.redis != nil {
+		s.ask(l.read)
+	}
 	return l
 }
 
-func (s *Service) digest() *xxhash.Digest {
-	d := xxhash.New()
+// reset begins a hash with the secret.
+func (s *Service) reset(d *xxhash.Digest) {
+	d.Reset()
 	_, _ = d.Write(*s.secret.Load())
-	return d
 }
 
 // newest is the last call, as far as it is known here and now.
@@ -147,13 +153,15 @@ func (l *Look) keep(k *kept) {
 		s.calls.RemoveOldest()
 	}
 	s.mu.Unlock()
-	s.ask(func(ctx context.Context) error { return l.write(ctx, k) })
+	if s.redis != nil {
+		s.ask(func(ctx context.Context) error { return l.write(ctx, k) })
+	}
 }
 
-// ask has a task done on another goroutine. It is dropped where there is no Redis, where many
-// wait, and for a second after Redis has failed.
+// ask has a task done on another goroutine. It is dropped where many wait, and for a second after
+// Redis has failed.
 func (s *Service) ask(task func(context.Context) error) {
-	if s.redis == nil || s.now().UnixNano() < s.until.Load() {
+	if s.now().UnixNano() < s.until.Load() {
 		return
 	}
 	select {
@@ -195,4 +203,4 @@ func (l *Look) write(ctx context.Context, k *kept) error {
 	return l.service.redis.SetArgs(ctx, l.redisKey(), text, redis.SetArgs{TTL: keptFor}).Err()
 }
 
-func (l *Look) redisKey() string { return "mgw:prompt:" + l.key }
+func (l *Look) redisKey() string { return "mgw:prompt:" + strconv.FormatUint(l.key, 36) } //nolint:mnd // digits and letters

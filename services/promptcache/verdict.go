@@ -2,6 +2,7 @@ package promptcache
 
 import (
 	"bytes"
+	"sync"
 	"time"
 
 	"modelgateway/internal/jsonbytes"
@@ -44,14 +45,22 @@ func (l *Look) End(e *Ended) (v Verdict) {
 		Input: e.Input, Cached: e.Cached, Written: e.Written, ChargesWrites: e.ChargesWrites,
 		Hour: e.WrittenHour > 0, Client: l.service.hashes(prompt),
 	}
-	var sent *llm.Prompt
-	if e.Body != nil {
-		sent = promptOf(bytes.Join(e.Body, nil))
-		now.Upstream = l.service.hashes(sent)
-	}
+	sent := sync.OnceValue(func() *llm.Prompt {
+		p := promptOf(bytes.Join(e.Body, nil))
+		now.Upstream, now.Covered = l.service.hashes(p), len(now.Client)
+		return p
+	})
 	if last != nil {
 		now.Hour = now.Hour || e.Written == 0 && last.Hour
 		v = now.compare(last, prompt, sent)
+	}
+	const growth = 2
+	switch {
+	case e.Body == nil:
+	case last == nil || v.Miss > models.CacheComplete || len(now.Client) >= growth*last.Covered:
+		sent()
+	case now.Upstream == nil: // a translation writes what it is given again as before, so that the hashes still hold
+		now.Upstream, now.Covered = last.Upstream, last.Covered
 	}
 	l.keep(now)
 	return v
@@ -66,7 +75,7 @@ func (k *kept) cacheable() int64 {
 }
 
 // compare says what the provider's cache had of the last call's prompt.
-func (k *kept) compare(last *kept, prompt, sent *llm.Prompt) (v Verdict) {
+func (k *kept) compare(last *kept, prompt *llm.Prompt, sent func() *llm.Prompt) (v Verdict) {
 	known := min(last.cacheable(), k.Input)
 	at, other := last.Client.difference(k.Client)
 	if known < smallestCached || other {
@@ -82,17 +91,19 @@ func (k *kept) compare(last *kept, prompt, sent *llm.Prompt) (v Verdict) {
 		ttl = longTTL
 	}
 	expired := age > ttl
+	moved := last.Provider != k.Provider || last.Model != k.Model || last.Key != k.Key && k.Cached == 0
 	translated := -1
-	if len(last.Upstream) > 0 && len(k.Upstream) > 0 {
+	if !moved && at < 0 && len(last.Upstream) > 0 {
+		sent()
 		translated, _ = last.Upstream.difference(k.Upstream)
 	}
 	switch {
-	case last.Provider != k.Provider || last.Model != k.Model || last.Key != k.Key && k.Cached == 0:
+	case moved:
 		v.Miss = models.CacheMovedUpstream
 	case at >= 0 && at < firstMessage || at >= 0 && !(expired && k.Cached == 0):
 		v.Miss = v.name(at, prompt)
-	case at < 0 && translated >= 0:
-		v.name(translated, sent)
+	case translated >= 0:
+		v.name(translated, sent())
 		v.Miss = models.CacheTranslationChanged
 	case expired:
 		v.Miss = models.CacheExpired
