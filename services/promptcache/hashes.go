@@ -20,21 +20,45 @@ const (
 	firstMessage = 2    // the hash of the first message
 )
 
-// hashes are those of a prompt.
-func (s *Service) hashes(p *llm.Prompt) hashes {
-	all := make(hashes, 0, hashBytes*min(firstMessage+len(p.Messages), mostHashes))
+// hashes are those of a prompt, of which the first ones are known.
+func (s *Service) hashes(p *llm.Prompt, known hashes) hashes {
+	messages := p.Messages[:min(len(p.Messages), mostHashes-firstMessage)]
+	all := append(make(hashes, 0, hashBytes*(firstMessage+len(messages))), known...)
 	var d xxhash.Digest
-	for _, part := range [...][]byte{p.Tools, withoutBilling(p.System)} {
+	add := func(before hashes, part []byte) {
 		s.reset(&d)
+		_, _ = d.Write(before)
 		write(&d, part)
 		all = binary.LittleEndian.AppendUint32(all, uint32(d.Sum64()))
 	}
-	s.reset(&d)
-	for _, message := range p.Messages[:min(len(p.Messages), mostHashes-firstMessage)] {
-		write(&d, message)
-		all = binary.LittleEndian.AppendUint32(all, uint32(d.Sum64()))
+	if len(known) == 0 {
+		add(nil, p.Tools)
+		add(nil, withoutBilling(p.System))
+	}
+	for i := len(all)/hashBytes - firstMessage; i < len(messages); i++ {
+		var before hashes
+		if i > 0 {
+			before = all[len(all)-hashBytes:]
+		}
+		add(before, messages[i])
 	}
 	return all
+}
+
+// sizes tell two conversations apart without a hash: of the tools, the instructions and the first message.
+func sizes(p *llm.Prompt) [firstMessage + 1]int {
+	return [...]int{len(p.Tools), len(withoutBilling(p.System)), len(p.Messages[0])}
+}
+
+// confirmed are the hashes of the last prompt that need not be made again for the next one, since the
+// provider has read nearly all of it from its cache: but for those of the last bytes, which it may
+// have left out.
+func (h hashes) confirmed(next *llm.Prompt) hashes {
+	n, unsure := min(len(h)/hashBytes-firstMessage, len(next.Messages)), 16*rounding
+	for ; n > 0 && unsure > 0; n-- {
+		unsure -= len(next.Messages[n-1])
+	}
+	return h[:(firstMessage+n)*hashBytes]
 }
 
 // difference is the first hash of a prompt that another one has not, as far as that goes; -1

@@ -89,6 +89,7 @@ type kept struct {
 	Input, Cached, Written int64 // tokens
 	ChargesWrites          bool
 	Hour                   bool // the provider keeps the prompt for an hour
+	Sizes                  [firstMessage + 1]int
 	Client                 hashes
 	Upstream               hashes // of what the provider was sent; empty where that is the client's prompt
 	Covered                int    // how much of Client Upstream goes with: it is not made anew for each call

@@ -86,7 +86,7 @@ func TestAnotherConversationOfASessionIsNoMiss(t *testing.T) {
 func TestTheSamePromptInAnotherFormHasTheSameHashes(t *testing.T) {
 	s, _ := clock()
 	of := func(message string) string {
-		return string(s.hashes(&llm.Prompt{Messages: [][]byte{[]byte(message)}}))
+		return string(s.hashes(&llm.Prompt{Messages: [][]byte{[]byte(message)}}, nil))
 	}
 	plain := of(`{"role":"user","content":"Hi \"}\" there"}`)
 	for _, same := range []string{
@@ -115,10 +115,10 @@ func TestTheSamePromptInAnotherFormHasTheSameHashes(t *testing.T) {
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	s, _ := clock()
 	long := promptWith(`"s"`, strings.Split(strings.Repeat("m ", 5000), " ")...)
-	if n := len(s.hashes(long)); n != hashBytes*mostHashes {
+	if n := len(s.hashes(long, nil)); n != hashBytes*mostHashes {
 		t.Errorf("%d bytes of hashes", n)
 	}
-	hashes := s.hashes(long)
+	hashes := s.hashes(long, nil)
 	for i := range 4000 {
 		s.Look(fmt.Sprint(i)).keep(&kept{BeganAt: s.now().UnixMilli(), Client: hashes, Upstream: hashes})
 	}
@@ -130,5 +130,30 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 	if s.Look("3999").newest() != nil || s.Look("3998").newest() == nil || s.Look("1").newest() != nil {
 		t.Error("another call than the oldest was dropped")
+	}
+}
+
+// Where the provider has read the last prompt only what is new is hashed, and the hashes are those
+// of the whole prompt.
+func TestHashesOfAPromptThatCameBackAreTakenOver(t *testing.T) {
+	s, _ := clock()
+	var messages []string
+	for i := range 60 {
+		messages = append(messages, fmt.Sprint(i, strings.Repeat(" text", 100)))
+		end(s, Ended{Prompt: promptWith(`"s"`, messages...), Cached: 10_000 * int64(min(i, 1))})
+	}
+	last := s.Look("owner", "session").newest()
+	whole := promptWith(`"s"`, messages...)
+	if string(last.Client) != string(s.hashes(whole, nil)) {
+		t.Error("the hashes are others than those of the whole prompt")
+	}
+	if n := len(last.Client.confirmed(whole)); n < len(last.Client)-10*hashBytes || n >= len(last.Client)-2*hashBytes {
+		t.Errorf("%d of %d bytes of hashes are taken over", n, len(last.Client))
+	}
+	// A change at the end is too small for the provider's count.
+	messages[59] = "59 other text"
+	end(s, Ended{Prompt: promptWith(`"s"`, messages...), Cached: 9_900})
+	if last, whole = s.Look("owner", "session").newest(), promptWith(`"s"`, messages...); string(last.Client) != string(s.hashes(whole, nil)) {
+		t.Error("a change at the end keeps the hashes of what was there before")
 	}
 }

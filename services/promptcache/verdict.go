@@ -43,21 +43,28 @@ func (l *Look) End(e *Ended) (v Verdict) {
 	now := &kept{
 		BeganAt: e.BeganAt.UnixMilli(), Provider: e.Provider, Model: e.Model, Key: e.Key,
 		Input: e.Input, Cached: e.Cached, Written: e.Written, ChargesWrites: e.ChargesWrites,
-		Hour: e.WrittenHour > 0, Client: l.service.hashes(prompt),
+		Hour: e.WrittenHour > 0, Sizes: sizes(prompt),
 	}
 	sent := sync.OnceValue(func() *llm.Prompt {
 		p := promptOf(bytes.Join(e.Body, nil))
-		now.Upstream, now.Covered = l.service.hashes(p), len(now.Client)
+		now.Upstream, now.Covered = l.service.hashes(p, nil), len(now.Client)
 		return p
 	})
 	if last != nil {
 		now.Hour = now.Hour || e.Written == 0 && last.Hour
-		v = now.compare(last, prompt, sent)
+		if known := now.known(last); known >= smallestCached && known-now.Cached < rounding {
+			v.Miss = models.CacheComplete
+		}
+	}
+	if v.Miss == models.CacheComplete && now.Sizes == last.Sizes && last.Input-last.cacheable() < rounding {
+		now.Client = l.service.hashes(prompt, last.Client.confirmed(prompt))
+	} else if now.Client = l.service.hashes(prompt, nil); last != nil {
+		now.compare(last, &v, prompt, sent)
 	}
 	const growth = 2
 	switch {
 	case e.Body == nil:
-	case last == nil || v.Miss > models.CacheComplete || len(now.Client) >= growth*last.Covered:
+	case last == nil || v.Miss != models.CacheComplete || len(now.Client) >= growth*last.Covered:
 		sent()
 	case now.Upstream == nil: // a translation writes what it is given again as before, so that the hashes still hold
 		now.Upstream, now.Covered = last.Upstream, last.Covered
@@ -74,16 +81,19 @@ func (k *kept) cacheable() int64 {
 	return k.Input
 }
 
-// compare says what the provider's cache had of the last call's prompt.
-func (k *kept) compare(last *kept, prompt *llm.Prompt, sent func() *llm.Prompt) (v Verdict) {
-	known := min(last.cacheable(), k.Input)
+// known is how much of a prompt its provider should know from the last call.
+func (k *kept) known(last *kept) int64 { return min(last.cacheable(), k.Input) }
+
+// compare says why the provider's cache did not have the last call's prompt.
+func (k *kept) compare(last *kept, v *Verdict, prompt *llm.Prompt, sent func() *llm.Prompt) {
+	known := k.known(last)
 	at, other := last.Client.difference(k.Client)
-	if known < smallestCached || other {
-		return v
-	}
-	if known-k.Cached < rounding {
-		v.Miss = models.CacheComplete
-		return v
+	switch {
+	case known < smallestCached || other:
+		v.Miss = 0
+		return
+	case v.Miss == models.CacheComplete:
+		return
 	}
 	v.PrefixKept, v.MissedTokens = float64(k.Cached*1000/known)/1000, known-k.Cached
 	age, ttl := time.Duration(k.BeganAt-last.BeganAt)*time.Millisecond, usualTTL
@@ -110,7 +120,6 @@ func (k *kept) compare(last *kept, prompt *llm.Prompt, sent func() *llm.Prompt) 
 	default:
 		v.Miss = models.CacheNotReturned
 	}
-	return v
 }
 
 // name says which part of a prompt a hash is of, and its verdict.
