@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"modelgateway/tests/gatewaytest"
 )
@@ -20,6 +21,8 @@ type caching struct {
 	mu   sync.Mutex
 	seen [][]string // the parts of earlier prompts
 	down string     // the model that is overloaded
+
+	wait time.Duration // before each answer
 }
 
 func startCaching(t *testing.T) *caching {
@@ -44,6 +47,7 @@ func (u *caching) fail(model string) {
 
 func (u *caching) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, _ := io.ReadAll(r.Body)
+	time.Sleep(u.wait)
 	var body map[string]any
 	_ = json.Unmarshal(text, &body)
 	u.mu.Lock()
