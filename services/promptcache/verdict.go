@@ -110,7 +110,7 @@ func (k *kept) compare(last *kept, v *Verdict, prompt *llm.Prompt, sent func() *
 	switch {
 	case moved:
 		v.Miss = models.CacheMovedUpstream
-	case at >= 0 && at < firstMessage || at >= 0 && !(expired && k.Cached == 0):
+	case at >= 0 && at < firstMessage || at >= 0 && (!expired || k.Cached > 0):
 		v.Miss = v.name(at, prompt)
 	case translated >= 0:
 		v.name(translated, sent())
