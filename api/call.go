@@ -63,6 +63,19 @@ type CallDetail struct {
 	Costs             []CallCost    `json:"costs"`
 	ProviderMessage   Maybe         `json:"provider_message"` // of a call that failed; its account's for administrators alone
 	Content           string        `json:"content"`          // one of the Content constants
+	Cache             *CallCache    `json:"cache,omitzero"`   // of a call of a session; absent where it is not known
+}
+
+// CallCache is what the provider's prompt cache had of the prompt that a call has in common with
+// the last call of its session.
+type CallCache struct {
+	Verdict      string  `json:"verdict"`
+	Part         Maybe   `json:"part"`    // that changed: tools, system or message
+	Message      *int    `json:"message"` // its index
+	Role         Maybe   `json:"role"`    // of the message
+	PrefixKept   float64 `json:"prefix_kept"`
+	MissedTokens int64   `json:"missed_tokens"`
+	CostUSD      USD     `json:"cost_usd"`
 }
 
 // What is kept of the content of a call.

@@ -30,6 +30,10 @@ type SessionPart struct {
 	UsageSums  `json:",inline"`
 	CacheShare *float64 `json:"cache_share"` // cached tokens of the input tokens; null without input
 	Models     []string `json:"models"`
+
+	CacheMisses       int64 `json:"cache_misses"`        // calls that missed something in their provider's cache
+	CacheMissedTokens int64 `json:"cache_missed_tokens"` // that they paid again
+	CacheMissCostUSD  USD   `json:"cache_miss_cost_usd"` // more than they would have cost from the cache
 }
 
 // AgentSessionDetail is the answer of GET /v1/sessions/{id} and GET /admin/sessions/{id}.

@@ -11,6 +11,7 @@ import (
 	"modelgateway/providers/all"
 	"modelgateway/services/conversation"
 	"modelgateway/services/inference"
+	"modelgateway/services/promptcache"
 	"modelgateway/services/prompts"
 	"modelgateway/services/registry"
 )
@@ -33,7 +34,8 @@ func (g *gateway) inference(cfg config.Config, of *derived) (err error) {
 		return err
 	}
 	g.calls = &inference.Service{
-		Simulated: cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now, Answer: inference.Answered(),
+		PromptCache: promptcache.New(g.store, g.cache, time.Now),
+		Simulated:   cfg.Simulator, Metrics: g.metrics, Tracer: g.tracer, Log: g.log, Now: time.Now, Answer: inference.Answered(),
 	}
 	g.kept = &conversation.Service{
 		Handles: conversation.NewHandles(g.store, time.Now), Conversations: conversations, Router: g.calls.Router,

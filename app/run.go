@@ -78,6 +78,7 @@ func (g *gateway) start(ctx context.Context, background *sync.WaitGroup) {
 	background.Go(func() { g.tokens.Run(ctx) })
 	background.Go(func() { g.kept.Conversations.Run(ctx) })
 	background.Go(func() { g.prompts.Run(ctx) })
+	background.Go(func() { g.calls.PromptCache.Run(ctx) })
 	if g.mail != nil {
 		background.Go(func() { g.mail.Run(ctx) })
 	}
@@ -99,6 +100,9 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 		}
 		if err == nil {
 			err = g.kept.Handles.Load(ctx)
+		}
+		if err == nil {
+			err = g.calls.PromptCache.Load(ctx)
 		}
 		if err == nil {
 			g.warnOfAdministrators(ctx, &warner{log: g.log})

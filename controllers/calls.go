@@ -35,6 +35,7 @@ func (h *Calls) List(c *gin.Context) error {
 		"dialect": &ask.Dialect, "outcome": &ask.Outcome, "status": &ask.Status, "request_id": &ask.RequestID, "q": &ask.Search,
 		"after": &ask.After, "limit": &ask.Limit, "user_id": &ask.UserID, "key_id": &ask.KeyID, "team_id": &ask.TeamID,
 		"agent": &ask.Agent, "project": &ask.Project, "session": &ask.Session,
+		"cache_miss": &ask.CacheMiss,
 	})
 	if err != nil {
 		return err
@@ -105,6 +106,7 @@ func (h *Calls) Sessions(c *gin.Context) error {
 	err = readQuery(c, map[string]*string{
 		"from": &ask.From, "to": &ask.To, "time_zone": &ask.TimeZone, "user_id": &ask.UserID, "key_id": &ask.KeyID,
 		"agent": &ask.Agent, "project": &ask.Project, "after": &ask.After, "limit": &ask.Limit,
+		"cache_miss": &ask.CacheMiss,
 	})
 	if err != nil {
 		return err

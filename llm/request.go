@@ -27,6 +27,12 @@ type Beside struct {
 	Query   string // encoded, without a question mark
 }
 
+// Prompt has the parts of a prompt as they are written in a body. What there is none of is nil.
+type Prompt struct {
+	Tools, System []byte
+	Messages      [][]byte // also what a dialect calls input or contents
+}
+
 // Header is one line of a header, whose name is in its canonical form.
 type Header struct{ Name, Value string }
 
@@ -38,6 +44,7 @@ type Request struct {
 	Source Source
 	Raw    []byte // the body as it came: valid JSON, each name once
 	Beside Beside
+	Prompt Prompt // places in Raw
 
 	// Session is the client's name of the conversation that the request belongs to: its
 	// requests go to the same upstream key, whose caches know the prompt. Empty where the

@@ -60,7 +60,7 @@ type Call struct {
 	ParentAgentID string // the same: of the agent that started it
 	Agent         string // the program that made the call, such as claude-code; empty where it is not known
 	Account       string // of the provider that answered; empty where it has one only
-	CacheMiss     int    // why the provider's prompt cache was missed; 0 = it is not known
+	CacheMiss     int    // one of the Cache constants; 0 = it is not known
 
 	SessionN int64 `gorm:"-"` // the number of the session; 0 without one, and before the row is read
 

@@ -14,6 +14,7 @@ type CallDetail struct {
 	Ignored  []string      `json:"ignored,omitempty"`  // parameters that the provider did not support
 	Costs    []CallCost    `json:"costs,omitempty"`    // unless they follow from the row and the usual price of its model
 	Message  string        `json:"message,omitempty"`  // the provider's own of a call that failed, without secrets
+	Cache    *CallCache    `json:"cache,omitempty"`    // of a miss
 	Private  bool          `json:"private,omitempty"`  // the message is about the gateway's account: for administrators only
 }
 
@@ -62,7 +63,10 @@ func (c *Call) encodeDetail() {
 	c.Details = nil
 	one := CallDetail{
 		Attempts: d.Attempts[:min(len(d.Attempts), mostAttempts)], Costs: d.Costs[:min(len(d.Costs), mostCosts)],
-		Message: strings.ReplaceAll(d.Message, "\x00", ""), Private: d.Private,
+		Message: strings.ReplaceAll(d.Message, "\x00", ""), Private: d.Private, Cache: d.Cache,
+	}
+	if one.Cache != nil {
+		one.Cache.Role = clipped(cleanText(one.Cache.Role), longestName)
 	}
 	for _, name := range d.Ignored[:min(len(d.Ignored), mostIgnored)] {
 		one.Ignored = append(one.Ignored, clipped(cleanText(name), longestName))

@@ -21,6 +21,7 @@ type CallFilter struct {
 	Failed                bool // only calls that were neither answered nor ended by their client
 	MinStatus, MaxStatus  int  // both included; 0 = any
 	RequestID             string
+	CacheMiss             int    // one of the Cache constants, or AnyCacheMiss; 0 = any call
 	Search                string // a request id, or how a key's name, its prefix or a user's e-mail address begins
 	SearchDeleted         bool   // also by the addresses of deleted users
 	From, To              int64  // Unix microseconds; To is excluded; 0 = no bound
@@ -266,6 +267,11 @@ func (f *ledgerFilter) others(db, calls *gorm.DB) *gorm.DB {
 	}
 	if f.MaxStatus > 0 {
 		calls = calls.Where("status BETWEEN ? AND ?", f.MinStatus, f.MaxStatus)
+	}
+	if f.CacheMiss == AnyCacheMiss {
+		calls = calls.Where("cache_miss > ?", CacheComplete)
+	} else if f.CacheMiss != 0 {
+		calls = calls.Where("cache_miss = ?", f.CacheMiss)
 	}
 	if f.Search != "" {
 		keys, users := f.searched(db)

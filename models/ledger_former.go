@@ -117,7 +117,7 @@ func (s *sums) writeDays(on connTx) error {
 // those with ids of this one, which was waiting for former replicas to end.
 func (s *Store) formerCalls(db *gorm.DB, f *CallFilter, p Page) (found []foundCalls, err error) {
 	tables, err := s.formerTables(db)
-	if err != nil || !tables.Stored || f.Session+f.Agent+f.Project != "" { // which are not stored there
+	if err != nil || !tables.Stored || f.Session+f.Agent+f.Project != "" || f.CacheMiss != 0 { // which are not stored there
 		return nil, err
 	}
 	for _, form := range []formerFilter{

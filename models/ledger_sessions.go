@@ -14,6 +14,7 @@ type Session struct {
 	First            NamedCall // its first call
 	BeganAt, EndedAt int64     // Unix microseconds: of the first call, and the end of the one that began last
 	Models           []string  // that answered, or were tried last
+	Misses           CacheMisses
 	Sum
 }
 
@@ -128,6 +129,9 @@ func (s *Store) sumSessions(db *gorm.DB, may *CallFilter, numbers []int64) ([]Se
 	if err != nil {
 		return nil, err
 	}
+	if err := s.addMisses(db, where, numbers, sessions); err != nil {
+		return nil, err
+	}
 	named, err := s.named(db, calls)
 	for i := range named {
 		of := &sessions[slices.Index(numbers, named[i].SessionN)]
@@ -137,6 +141,23 @@ func (s *Store) sumSessions(db *gorm.DB, may *CallFilter, numbers []int64) ([]Se
 		of.EndedAt = named[i].BeganAt + named[i].DurationUS
 	}
 	return sessions, err
+}
+
+// addMisses adds what the calls of sessions missed in the caches of providers.
+func (s *Store) addMisses(db *gorm.DB, where ledgerFilter, numbers []int64, sessions []Session) error {
+	var rows []ledgerRow
+	missed := where.others(db, db.Table("ledger").Where("session_n IN ? AND cache_miss > ?", numbers, CacheComplete))
+	if err := missed.Select("id", "session_n", "cache_miss", "rest").Find(&rows).Error; err != nil {
+		return err
+	}
+	for i := range rows {
+		c := Call{CacheMiss: int(rows[i].CacheMiss)}
+		if err := c.readRest(rows[i].Rest, rows[i].ID); err != nil {
+			return err
+		}
+		sessions[slices.Index(numbers, rows[i].SessionN)].Misses.Add(&c)
+	}
+	return nil
 }
 
 // Session is the session with a number, or ErrNotFound. The filter's ids select as for Calls.

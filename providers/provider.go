@@ -48,6 +48,9 @@ type Properties struct {
 	// InPieces says that a whole answer need not be collected: the stream of Open is of events
 	// EventAnswer with the client's bytes in pieces, of which the last has the usage.
 	InPieces bool
+	// Body is the request as the upstream gets it, in pieces; nil where its prompt is the client's
+	// as it came.
+	Body [][]byte
 }
 
 // Options say where an upstream is, and how long it may be silent.

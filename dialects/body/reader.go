@@ -205,6 +205,19 @@ func (r *Reader) List(limit int) iter.Seq[int] {
 	}
 }
 
+// Elements is List, and adds each element that has been read to all.
+func (r *Reader) Elements(limit int, all *[][]byte) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range r.List(limit) {
+			start := r.Start()
+			if !yield(i) {
+				return
+			}
+			*all = append(*all, r.Since(start))
+		}
+	}
+}
+
 func (r *Reader) tooMany(start, limit int) error {
 	if r.TooMany != nil {
 		return r.TooMany(r.Path(start), limit)

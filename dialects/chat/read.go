@@ -49,7 +49,7 @@ func decode(memory api.Memory, text []byte) (*Request, error) {
 func (r *Request) share(body []byte) {
 	c := &r.common
 	*c = llm.Request{
-		Source: r, Raw: body, Kind: llm.KindChat,
+		Source: r, Raw: body, Prompt: c.Prompt, Kind: llm.KindChat,
 		Model: r.Model, Stream: r.Stream, User: r.User, Choices: 1,
 		Usage:     r.StreamOptions != nil && r.StreamOptions.IncludeUsage,
 		MaxOutput: r.MaxCompletionTokens, Temperature: r.Temperature, TopP: r.TopP, TopK: r.TopK,
@@ -88,7 +88,7 @@ func (r *Request) member(in *body.Reader, name []byte) {
 	case "model":
 		r.Model = in.Text()
 	case "messages":
-		for range in.List(maxMessages) {
+		for range in.Elements(maxMessages, &r.common.Prompt.Messages) {
 			readMessage(in, body.Add(in, &r.Messages))
 		}
 	case "max_tokens":

@@ -11,9 +11,11 @@ import (
 func (r *Request) toolMember(in *body.Reader, name []byte) {
 	switch string(name) {
 	case "tools":
+		start := in.Start()
 		for range in.List(maxTools) {
 			readTool(in, body.Add(in, &r.Tools))
 		}
+		r.common.Prompt.Tools = in.Since(start)
 	case "functions":
 		for range in.List(maxTools) {
 			readFunction(in, "functions[].", body.Add(in, &r.Functions))

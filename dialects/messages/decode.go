@@ -36,7 +36,8 @@ func decode(memory api.Memory, body []byte, counting bool) (*llm.Request, error)
 // share fills in the common form with what every provider needs.
 func (r *Request) share(body []byte) error {
 	c := &r.common
-	*c = llm.Request{Source: r, Raw: body, Kind: llm.KindChat, Usage: true, Choices: 1, OutputWish: true}
+	prompt := llm.Prompt{Tools: r.members[memberTools], System: r.members[memberSystem], Messages: c.Prompt.Messages}
+	*c = llm.Request{Source: r, Raw: body, Prompt: prompt, Kind: llm.KindChat, Usage: true, Choices: 1, OutputWish: true}
 	var err *api.Error
 	if c.Model, err = r.required(memberModel); err != nil {
 		return err

@@ -52,7 +52,7 @@ func (o *outline) member(name []byte) {
 	o.marked = 0
 	switch m {
 	case memberMessages:
-		for range o.List(maxMessages) {
+		for range o.Elements(maxMessages, &o.request.common.Prompt.Messages) {
 			o.request.size.Messages++
 			o.message()
 		}

@@ -40,7 +40,8 @@ func decode(memory api.Memory, body []byte, endpoint Endpoint) (*llm.Request, er
 // share fills in the common form with what every provider needs.
 func (r *Request) share(body []byte) error {
 	c := &r.common
-	*c = llm.Request{Source: r, Raw: body, Kind: llm.KindChat, Usage: true, Choices: 1, OutputWish: true}
+	prompt := llm.Prompt{Tools: r.members[memberTools], System: r.members[memberInstructions], Messages: c.Prompt.Messages}
+	*c = llm.Request{Source: r, Raw: body, Prompt: prompt, Kind: llm.KindChat, Usage: true, Choices: 1, OutputWish: true}
 	model := r.members[memberModel]
 	if !llm.Given(model) {
 		return api.Missing("model")

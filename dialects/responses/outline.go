@@ -62,7 +62,7 @@ func (o *outline) member(name []byte) {
 	switch m {
 	case memberInput:
 		p.items = 0
-		for range o.List(maxItems) {
+		for range o.Elements(maxItems, &o.request.common.Prompt.Messages) {
 			p.items++
 			o.item()
 		}

@@ -90,7 +90,7 @@ type exchange struct {
 
 // Properties has max_tokens, which includes thinking.
 func (x *exchange) Properties() providers.Properties {
-	return providers.Properties{Ignored: x.ignored, MaxOutput: x.maxTokens}
+	return providers.Properties{Ignored: x.ignored, MaxOutput: x.maxTokens, Body: [][]byte{x.body}}
 }
 
 func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {

@@ -26,6 +26,7 @@ type nativeExchange struct {
 	request   *llm.Request
 	path      string // with the query
 	body      [][]byte
+	edited    bool   // the prompt in body may differ from the client's
 	name      string // of the provider
 	model     string // the upstream's id of the model
 	maxTokens int64
@@ -50,7 +51,7 @@ func (p *Provider) native(call providers.Call, path string) (*nativeExchange, er
 		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req, path: path,
 		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier), model: call.Model.Upstream, moved: call.Moved,
 		earlier: earlier, names: req.Handle != nil && p.objects != config.ObjectsAllow && req.Earlier.Named,
-		name: call.Model.Provider,
+		name: call.Model.Provider, edited: found.seals || found.ids,
 	}
 	if req.Beside.Query != "" {
 		n.path += "?" + req.Beside.Query
@@ -71,7 +72,11 @@ func versioned(headers []llm.Header) []llm.Header {
 
 // Properties has max_tokens, which includes thinking. Nothing is ignored: the upstream gets all.
 func (n *nativeExchange) Properties() providers.Properties {
-	return providers.Properties{MaxOutput: n.maxTokens}
+	p := providers.Properties{MaxOutput: n.maxTokens}
+	if n.edited {
+		p.Body = n.body
+	}
+	return p
 }
 
 // Open sends the request. A thought is signed for the model that had it. Where the gateway

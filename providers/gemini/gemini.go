@@ -73,7 +73,9 @@ type exchange struct {
 	names      functionNames
 }
 
-func (x *exchange) Properties() providers.Properties { return providers.Properties{Ignored: x.ignored} }
+func (x *exchange) Properties() providers.Properties {
+	return providers.Properties{Ignored: x.ignored, Body: [][]byte{x.body}}
+}
 
 func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	open := x.openAnswer

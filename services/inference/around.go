@@ -34,6 +34,7 @@ func (c *Call) Open(ctx context.Context) (llm.Stream, error) { return c.service.
 // routed has the call answered by a candidate of its plan.
 func routed(ctx context.Context, c *Call) (llm.Stream, error) {
 	c.opened = c.service.Now()
+	c.followPrompt()
 	if c.plan.Paid {
 		c.plan.Outlasts = c.readsAfterLeaving
 	}

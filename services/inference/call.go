@@ -5,11 +5,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modelgateway/catalog"
 	"modelgateway/internal/panics"
 	"modelgateway/llm"
 	"modelgateway/models"
 	"modelgateway/services/budget"
 	"modelgateway/services/metrics"
+	"modelgateway/services/promptcache"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
@@ -32,14 +34,18 @@ type Call struct {
 	// usualPrice: the provider served the call in a way without a known price, or made
 	// searches without one.
 	usualPrice bool
-	usage      *llm.Usage       // as the provider reported it; nil = not reported
-	leave      func() bool      // tells the upstream that the client has left; false: the rest is not read
-	counter    llm.UsageCounter // of a stream whose usage has not come yet
-	answer     *llm.Answer      // a whole answer without usage
-	output     tokens.Sample    // the text of a stream, until its usage has come
-	images     int64            // that have come
-	gaps       *metrics.Gaps    // of a stream
-	trace      *tracing.ChatEnd // the attributes for its span; nil = not recorded
+	usage      *llm.Usage        // as the provider reported it; nil = not reported
+	leave      func() bool       // tells the upstream that the client has left; false: the rest is not read
+	counter    llm.UsageCounter  // of a stream whose usage has not come yet
+	answer     *llm.Answer       // a whole answer without usage
+	output     tokens.Sample     // the text of a stream, until its usage has come
+	images     int64             // that have come
+	gaps       *metrics.Gaps     // of a stream
+	trace      *tracing.ChatEnd  // the attributes for its span; nil = not recorded
+	look       *promptcache.Look // of the last call of the session; nil = the prompt is not followed
+	price      catalog.Price     // at which used is paid
+	used       catalog.Amounts   // as the provider reported it
+	cache      *models.CallCache // nil = nothing was missed, or that is not known
 	row        models.Call
 	costs      []models.CallCost // of an unusual price; nil = they follow from the row
 	err        error             // that ended the call; nil = none

@@ -18,16 +18,17 @@ func (c *Call) detail() {
 		r.UpstreamKey = tries[len(tries)-1].Key
 		r.OpenedUS = max(c.opened.Sub(c.input.Began).Microseconds(), 1)
 	}
+	c.comparePrompt()
 	alone := len(tries) == 0 || len(tries) == 1 && tries[0].Err == nil
 	var message string
 	var private bool
 	if refusal, ok := errors.AsType[*providers.Refusal](c.err); ok {
 		message, private = refusal.Own()
 	}
-	if alone && len(c.route.Ignored) == 0 && c.costs == nil && message == "" {
+	if alone && len(c.route.Ignored) == 0 && c.costs == nil && message == "" && c.cache == nil {
 		return
 	}
-	r.Details = &models.CallDetail{Ignored: c.route.Ignored, Costs: c.costs, Message: message, Private: private}
+	r.Details = &models.CallDetail{Ignored: c.route.Ignored, Costs: c.costs, Message: message, Private: private, Cache: c.cache}
 	if alone {
 		return
 	}

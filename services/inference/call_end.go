@@ -154,6 +154,7 @@ func (c *Call) charge(model *catalog.Model, usage *llm.Usage, images int64) {
 	if usage == c.usage {
 		c.observe(model, usage)
 		c.remember(model, price, used)
+		c.price, c.used = price, used
 	}
 	r.Cost = min(maxCost, r.Cost+min(maxCost, price.Cost(used)))
 }

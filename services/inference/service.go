@@ -15,6 +15,7 @@ import (
 	"modelgateway/services/ledger"
 	"modelgateway/services/metrics"
 	"modelgateway/services/origin"
+	"modelgateway/services/promptcache"
 	"modelgateway/services/ratelimit"
 	"modelgateway/services/routing"
 	"modelgateway/services/tokens"
@@ -36,11 +37,12 @@ type Service struct {
 	Ledger       *ledger.Writer // nil = no ledger
 	Budgets      *budget.Service
 	Quotas       *ratelimit.Quotas
-	Budget       *budget.Budget     // of all calls together; nil = unlimited
-	DefaultPrice catalog.Price      // of models without one
-	ReserveMost  bool               // the most that calls can cost is reserved, not what they are expected to cost
-	History      history.History    // from which follows what calls are expected to cost
-	Corrections  tokens.Corrections // of estimates
+	Budget       *budget.Budget       // of all calls together; nil = unlimited
+	DefaultPrice catalog.Price        // of models without one
+	ReserveMost  bool                 // the most that calls can cost is reserved, not what they are expected to cost
+	History      history.History      // from which follows what calls are expected to cost
+	Corrections  tokens.Corrections   // of estimates
+	PromptCache  *promptcache.Service // nil = prompts of sessions are not followed
 
 	estimator tokens.Estimator
 	router    atomic.Pointer[routing.Router]

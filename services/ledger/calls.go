@@ -59,6 +59,7 @@ type CallsRequest struct {
 	Session                string // as its client names it, or its id
 	Reason                 string // of refusals
 	Outcome, Status        string
+	CacheMiss              string // a verdict, or any
 	RequestID, Search      string
 	After, Limit, TimeZone string
 }
@@ -150,8 +151,17 @@ func (req *CallsRequest) filter() (f models.CallFilter, err error) {
 	if err = req.outcome(&f); err != nil {
 		return f, err
 	}
+	if f.CacheMiss = models.CacheMissOf(req.CacheMiss); req.CacheMiss == anyMiss {
+		f.CacheMiss = models.AnyCacheMiss
+	} else if req.CacheMiss != "" && f.CacheMiss == 0 {
+		return f, api.Invalid(api.CodeInvalidValue, "cache_miss", "cache_miss must be %s or one of %s, not %s", anyMiss,
+			strings.Join(models.CacheVerdicts(), ", "), api.Quoted(req.CacheMiss))
+	}
 	return f, req.times(&f)
 }
+
+// anyMiss as a verdict selects all calls that missed something in a provider's cache.
+const anyMiss = "any"
 
 // failed as an outcome selects all calls that were neither answered nor ended by their client.
 const failed = "failed"

@@ -69,6 +69,15 @@ func (s *Calls) showDetail(of CallsOf, c *models.NamedCall) *api.CallDetail {
 	if of == (CallsOf{}) || !c.Details.Private {
 		shown.ProviderMessage = api.Maybe(c.Details.Message)
 	}
+	if verdict := c.CacheVerdict(); verdict != "" {
+		shown.Cache = &api.CallCache{Verdict: verdict, PrefixKept: 1}
+		if m := c.Details.Cache; m != nil {
+			*shown.Cache = api.CallCache{
+				Verdict: verdict, Part: api.Maybe(m.Part), Message: m.Message, Role: api.Maybe(m.Role),
+				PrefixKept: m.PrefixKept, MissedTokens: m.MissedTokens, CostUSD: api.USD(m.Cost),
+			}
+		}
+	}
 	for _, a := range attempts(c) {
 		one := api.CallAttempt{
 			Provider: a.Provider, Model: a.Model, StartMS: millis(a.StartUS), DurationMS: millis(a.TookUS),

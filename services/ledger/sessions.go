@@ -103,6 +103,7 @@ type sessionPart struct {
 	models.Sum
 	began, ended int64 // Unix microseconds
 	models       []string
+	misses       models.CacheMisses
 }
 
 // add adds the next call.
@@ -112,6 +113,7 @@ func (p *sessionPart) add(c *models.Call) {
 	}
 	p.ended = c.BeganAt + c.DurationUS
 	p.AddCall(c)
+	p.misses.Add(c)
 	if model := cmp.Or(c.Served, c.Model); !slices.Contains(p.models, model) {
 		p.models = append(p.models, model)
 	}
@@ -121,6 +123,7 @@ func (p *sessionPart) show() api.SessionPart {
 	shown := api.SessionPart{
 		BeganAtMS: time.UnixMicro(p.began).UnixMilli(), EndedAtMS: time.UnixMicro(p.ended).UnixMilli(),
 		UsageSums: usageSums(&p.Sum), Models: []string{},
+		CacheMisses: p.misses.Calls, CacheMissedTokens: p.misses.Tokens, CacheMissCostUSD: api.USD(p.misses.Cost),
 	}
 	shown.DurationMS = shown.EndedAtMS - shown.BeganAtMS
 	if p.InputTokens > 0 {
@@ -134,7 +137,7 @@ func (p *sessionPart) show() api.SessionPart {
 }
 
 func showSession(s *models.Session) api.AgentSession {
-	part := sessionPart{s.Sum, s.BeganAt, s.EndedAt, s.Models}
+	part := sessionPart{s.Sum, s.BeganAt, s.EndedAt, s.Models, s.Misses}
 	c := &s.First
 	return api.AgentSession{
 		ID: models.SessionIDText(c.SessionN), Object: api.ObjectSession, Name: c.Session,

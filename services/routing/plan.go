@@ -85,6 +85,10 @@ type Candidate struct {
 // carries; 0 = none.
 func (c *Candidate) MaxOutput() int64 { return c.known.MaxOutput }
 
+// Body is the translated request as the upstream gets it, in pieces; nil where its prompt is the
+// client's as it came.
+func (c *Candidate) Body() [][]byte { return c.known.Body }
+
 // prepared is a candidate, or the error of its preparation.
 type prepared struct {
 	Candidate

@@ -39,7 +39,9 @@ func (a *API) Prepare(call providers.Call) (providers.Exchange, error) {
 		return a.compose(call)
 	}
 	t := translate(call, req, &a.server)
-	return &exchange{api: a, call: call, body: t.pieces(call.Request.Raw), ignored: t.Ignored}, nil
+	return &exchange{
+		api: a, call: call, body: t.pieces(call.Request.Raw), edited: t.history || t.tools, ignored: t.Ignored,
+	}, nil
 }
 
 // OffersFunctions says whether a request for a chat completion offers functions to the model.
@@ -57,13 +59,20 @@ type exchange struct {
 	api     *API
 	call    providers.Call
 	body    [][]byte // in pieces, some of them the client's own
+	edited  bool     // the prompt in body may differ from the client's
 	ignored []string
 	foreign bool // the client speaks another dialect: the answer is translated to the common form
 	names   compose.ToolNames
 }
 
 // Properties are the members that the upstream does not get.
-func (x *exchange) Properties() providers.Properties { return providers.Properties{Ignored: x.ignored} }
+func (x *exchange) Properties() providers.Properties {
+	p := providers.Properties{Ignored: x.ignored}
+	if x.edited || x.foreign {
+		p.Body = x.body
+	}
+	return p
+}
 
 const completionsPath = "/v1/chat/completions"
 

@@ -127,6 +127,7 @@ func meaningOf(t *testing.T, req *llm.Request, m *catalog.Model) meaning {
 	out := meaning{Request: *req, Choice: c.Choice, LogitBias: canonical(req.LogitBias), WebSearch: canonical(req.WebSearch)}
 	r := &out.Request
 	r.Source, r.Raw, r.LogitBias, r.WebSearch = nil, nil, nil, nil
+	r.Prompt = llm.Prompt{}
 	for i := range c.Messages {
 		message := plainMessage(c.Messages[i])
 		if len(message.Blocks) > 0 { // messages without content are left out

@@ -33,7 +33,7 @@ type respondingExchange struct {
 
 // Properties have the limit that OpenAI is sent, which can be more than the client's.
 func (x *respondingExchange) Properties() providers.Properties {
-	p := providers.Properties{Ignored: x.ignored}
+	p := providers.Properties{Ignored: x.ignored, Body: [][]byte{x.body}}
 	if x.maxOutput != nil {
 		p.MaxOutput = *x.maxOutput
 	}

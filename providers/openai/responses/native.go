@@ -18,6 +18,7 @@ type nativeExchange struct {
 	request *llm.Request
 	path    string // with the query
 	body    [][]byte
+	edited  bool   // the prompt in body may differ from the client's
 	name    string // of the provider
 	model   string // the upstream's id of the model
 	kept    string // the id of the response that the request goes on from; empty = of none
@@ -46,6 +47,7 @@ func (a *API) native(call providers.Call, endpoint string) (*nativeExchange, err
 	n := &nativeExchange{
 		api: a, client: a.verbatim.With(req.Beside.Headers, refusedNatively), request: req,
 		path: endpoint, name: call.Model.Provider, model: call.Model.Upstream,
+		edited: found.seals || found.ids,
 	}
 	if req.Beside.Query != "" {
 		n.path += "?" + req.Beside.Query
@@ -58,8 +60,13 @@ func (a *API) native(call providers.Call, endpoint string) (*nativeExchange, err
 	return n, nil
 }
 
-// Properties are none: the upstream gets all.
-func (n *nativeExchange) Properties() providers.Properties { return providers.Properties{} }
+// Properties have nothing ignored: the upstream gets all.
+func (n *nativeExchange) Properties() (p providers.Properties) {
+	if n.edited {
+		p.Body = n.body
+	}
+	return p
+}
 
 // Open sends the request.
 func (n *nativeExchange) Open(ctx context.Context, key string) (llm.Stream, error) {

@@ -25,12 +25,12 @@ export async function show(page) {
   const { query, signal } = page, source = sourceOf(page.me, query);
   const state = () => ({
     time: timeOf(query, usual), filters: filtersOf(query, source), outcome: query.get("outcome") ?? "", reason: query.get("reason") ?? "", status: query.get("status") ?? "",
-    q: query.get("q") ?? "", request: query.get("request_id") ?? "", session: query.get("session") ?? "",
+    q: query.get("q") ?? "", request: query.get("request_id") ?? "", session: query.get("session") ?? "", miss: query.get("cache_miss") ?? "",
   });
   // A range without an end has none in the query: what is newest is wanted.
-  function params({ time, filters, outcome, reason, status, q, request, session }) {
+  function params({ time, filters, outcome, reason, status, q, request, session, miss }) {
     const { from, to, time_zone } = time.params, { provider: _, ...others } = filters;
-    const of = outcome === "gateway" ? { ...others, reason } : { ...filters, outcome, status, session };
+    const of = outcome === "gateway" ? { ...others, reason } : { ...filters, outcome, status, session, cache_miss: miss };
     return { from: request || session ? "" : from, to: request || session || (time.open && !time.custom) ? "" : to, time_zone, ...of, q, request_id: request, limit: pageOfRows };
   }
   // Calls that the gateway refused are a list of their own.
@@ -97,7 +97,7 @@ export async function show(page) {
     strip.load();
     bar.update(state());
     head();
-    strip.el.hidden = state().session !== "" || state().outcome === "gateway";
+    strip.el.hidden = state().session + state().miss !== "" || state().outcome === "gateway";
     learnFilters(source, state().filters, state().time.params, signal).then(() => signal.aborted || bar.update(state()));
   }
   function toggle(event) {
@@ -121,7 +121,7 @@ export async function show(page) {
   fill(page.root, bar.el, place.notes, strip.el, place.list, panel.el);
   head();
   bar.update(state());
-  strip.el.hidden = state().session !== "" || state().outcome === "gateway"; // sums know neither
+  strip.el.hidden = state().session + state().miss !== "" || state().outcome === "gateway"; // sums know neither
   callKeys({ signal, list, panel });
   page.every(liveMs, () => live && loaded && state().time.open && load({ quiet: true }));
   page.every(stripMs, () => live && state().time.open && strip.load(true));

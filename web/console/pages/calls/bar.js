@@ -50,6 +50,7 @@ export function filterBar({ page, source, state, change, signal }) {
       now.time.custom ? chip(now.time.text, () => change({ from: null, to: null }), "Back to the " + ranges[now.time.range].text) : null,
       now.reason && now.outcome === "gateway" ? chip("Reason: " + reasonName(now.reason), () => change({ reason: null }), "Remove the filter reason") : null,
       now.session ? chip("Session " + now.session, () => change({ session: null }), "Remove the filter session") : null,
+      now.miss ? chip("Cache missed" + (now.miss === "any" ? "" : ": " + now.miss.replaceAll("_", " ")), () => change({ cache_miss: null }), "Remove the filter cache missed") : null,
       now.request ? chip("Request " + now.request, () => change({ request_id: null }), "Remove the filter request") : null,
       button("Filter", () => chooseFilters({ ...source, kinds: source.kinds.filter((by) => by !== "model" && by !== "key") }, now.filters, time(), change), { class: "bare", icon: "plus" }));
   }

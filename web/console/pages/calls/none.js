@@ -16,13 +16,14 @@ export function noCalls({ now, source, change, signal }) {
   const found = h("span"), set = [
     ...(now.outcome ? [(outcomes.find(([name]) => name === now.outcome)?.[1] ?? now.outcome).toLowerCase()] : []), ...(now.status ? ["status " + now.status] : []),
     ...inWords(now.filters), ...(now.q ? [`“${now.q}”`] : []), ...(now.request ? ["request " + now.request] : []), ...(now.session ? ["session " + now.session] : []),
+    ...(now.miss ? ["cache missed"] : []),
   ];
   const range = now.request || now.session ? null : now.time.custom ? "24h" : longer[now.time.range];
   const show = range ? button("Show " + ranges[range].name, () => change({ range, from: null, to: null })) : null;
   const clear = set.length
-    ? button("Clear filters", () => change({ q: null, request_id: null, session: null, outcome: null, reason: null, status: null, ...Object.fromEntries(Object.values(kinds).map(({ param }) => [param, null])) }))
+    ? button("Clear filters", () => change({ q: null, request_id: null, session: null, cache_miss: null, outcome: null, reason: null, status: null, ...Object.fromEntries(Object.values(kinds).map(({ param }) => [param, null])) }))
     : null;
-  if (range && !now.q && !now.status && (!now.outcome || now.outcome === "failed")) count(now, source, range, signal, found);
+  if (range && !now.q && !now.status && !now.miss && (!now.outcome || now.outcome === "failed")) count(now, source, range, signal, found);
   const text = set.length
     ? [`No calls match. Filters: ${[now.request || now.session ? "any time" : now.time.text, ...set].join(", ")}. `, found]
     : [now.time.custom ? `There are no calls in this time: ${now.time.text}. ` : `There are no calls in the ${now.time.text}. `, found];

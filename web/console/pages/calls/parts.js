@@ -7,7 +7,7 @@ import { userOf } from "../../lib/filters.js";
 import { ago, axisDuration, duration, full, moneyExact, whole } from "../../lib/format.js";
 import { waterfall } from "../../lib/plot.js";
 import { button, copy, note, tag } from "../../lib/ui.js";
-import { costName, endOf, paths } from "./words.js";
+import { cacheOf, costName, endOf, paths } from "./words.js";
 
 const section = (title, ...inside) => h("section", null, h("h3", null, title), inside);
 
@@ -82,6 +82,7 @@ export function factsOf(call, me) {
     ["Ended", [`${text}, status ${call.status}`, call.error_code ? [", ", h("code", null, call.error_code)] : null]],
     call.provider_message ? ["Provider’s message", call.provider_message] : null,
     call.provider ? ["Provider", [call.provider, call.upstream_request_id ? [", ", h("code", null, call.upstream_request_id)] : null]] : null,
+    call.cache ? ["Prompt cache", cacheOf(call.cache)] : null,
     call.message ? null : ["Ignored", call.ignored_parameters?.length ? h("span", { class: "tags" }, call.ignored_parameters.map((name) => h("span", { class: "tag mono" }, name))) : "nothing"],
   ];
   return section("Request", h("dl", { class: "facts", dataset: { state } }, facts.filter((fact) => fact !== null).map(([name, value]) => [h("dt", null, name), h("dd", null, value)])));

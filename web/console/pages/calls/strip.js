@@ -28,7 +28,7 @@ export function callStrip({ page, source, state, change }) {
       const answer = await get(source.usage, { ...now.time.params, step: now.time.step, ...now.filters }, { signal: page.signal });
       if (turn !== asked) return;
       // What is searched for, or how calls ended, has no sums: the list has no total then.
-      sums = now.q || now.request || now.session || now.status || (now.outcome && now.outcome !== "failed") ? null : now.outcome === "failed" ? answer.total.failed : answer.total.calls;
+      sums = now.q || now.request || now.session || now.miss || now.status || (now.outcome && now.outcome !== "failed") ? null : now.outcome === "failed" ? answer.total.failed : answer.total.calls;
       draw(answer, now);
     } catch (error) {
       if (quiet || page.signal.aborted || turn !== asked) return;

@@ -1,7 +1,7 @@
 // @ts-check
 // How the parts of a call are called.
 
-import { moneyExact } from "../../lib/format.js";
+import { moneyExact, share, whole } from "../../lib/format.js";
 import { reasonName, reasonOf } from "../../lib/refusals.js";
 
 /** @type {[string, string][]} */
@@ -31,6 +31,18 @@ export function endOf(call) {
 export const paths = {
   chat: "POST /v1/chat/completions", messages: "POST /v1/messages", responses: "POST /v1/responses", embeddings: "POST /v1/embeddings",
 };
+
+/** What the provider's prompt cache had of the last call's prompt. @param {any} cache */
+export function cacheOf(cache) {
+  const texts = {
+    complete: "The last prompt was read from it", tools_changed: "The client changed the tools", system_changed: "The client changed the instructions",
+    message_changed: `The client changed message ${cache.message}`, translation_changed: "The gateway sent the same prompt in another form",
+    moved_upstream: "Another model, provider or key answered", expired: "The last prompt had expired", not_returned: "The provider did not use it",
+  };
+  const text = texts[cache.verdict] ?? cache.verdict;
+  return cache.verdict === "complete" ? text
+    : `${text}${cache.role ? `, ${cache.role}` : ""}: ${share(cache.prefix_kept)} read, ${whole(cache.missed_tokens)} tokens paid again for ${moneyExact(cache.cost_usd)} more`;
+}
 
 /** The name of a part of the cost. @param {string} what */
 export function costName(what) {

@@ -4,7 +4,7 @@
 import { get } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
 import { userOf } from "../../lib/filters.js";
-import { ago, duration, full, money, share, whole } from "../../lib/format.js";
+import { ago, duration, full, money, moneyExact, share, whole } from "../../lib/format.js";
 import { button, copy, failed, loading, shareBar, table } from "../../lib/ui.js";
 
 const deepest = 6; // that is indented further
@@ -88,6 +88,8 @@ function factsOf(session, everyone) {
     everyone ? ["User", userOf(session) || (session.user_id ? "a deleted user" : "no user")] : null, ["Key", session.key_name ?? "no key"],
     ["Program", session.agent ?? "–"], ["Project", session.project ?? "–"], ["Models", session.models.join(", ")],
     ["Tokens", `${whole(session.input_tokens)} in, ${whole(session.output_tokens)} out`], ["Failed", whole(session.failed)],
+    session.cache_misses === undefined ? null : ["Cache misses", session.cache_misses ? h("a", { href: `/calls?session=${session.id}&cache_miss=any` },
+      `${whole(session.cache_misses)}, which cost ${moneyExact(session.cache_miss_cost_usd)} more`) : "none"],
   ];
   return h("section", null, h("h3", null, "Session"), h("dl", { class: "facts" }, facts.filter((fact) => fact !== null).map(([name, value]) => [h("dt", null, name), h("dd", null, value)])));
 }
