@@ -79,7 +79,8 @@ func indexOf(all []registry.Offered, param, id string) (int, error) {
 
 // Info answers clients of Anthropic's API with one model, whose id is the rest of the path.
 func (h *Models) Info(c *gin.Context) error {
-	model, err := h.Service().Offer(registry.Meant(strings.TrimPrefix(c.Param("id"), "/")), registry.Query{Refused: refused(c)})
+	models := h.Service()
+	model, err := models.Offer(models.Meant(strings.TrimPrefix(c.Param("id"), "/")), registry.Query{Refused: refused(c)})
 	if err != nil {
 		return err
 	}

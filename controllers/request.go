@@ -20,7 +20,6 @@ import (
 	"modelgateway/services/inference"
 	"modelgateway/services/inflight"
 	"modelgateway/services/origin"
-	"modelgateway/services/registry"
 )
 
 // reading is how a route reads its requests to a model.
@@ -52,7 +51,6 @@ func (r *reading) input(c *gin.Context, from *middleware.Request, slot *inflight
 	if in.Request, err = r.decode(&incoming); err != nil {
 		return in, err
 	}
-	in.Request.Model = registry.Meant(in.Request.Model)
 	if err := r.origin(c.Request, &in); err != nil {
 		from.Model = in.Request.Model
 		return in, err

@@ -33,6 +33,7 @@ func (s *Service) Admit(ctx context.Context, input Input) (*Call, error) {
 }
 
 func (s *Service) call(input Input) *Call {
+	input.Request.Model = s.Router().Models.Meant(input.Request.Model)
 	c := &Call{service: s, input: input}
 	c.row.ID = input.ID
 	c.row.Stream, c.row.Dialect, c.row.UserAgent = input.Request.Stream, string(input.Request.Source.Dialect()), input.UserAgent

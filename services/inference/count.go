@@ -21,7 +21,9 @@ type Counted struct {
 // the caller may not use, and where the provider says that the prompt is at fault; with an
 // error only the Route is filled.
 func (s *Service) Count(ctx context.Context, input Input) (Counted, error) {
-	router, requested := s.Router(), input.Request.Model
+	router := s.Router()
+	requested := router.Models.Meant(input.Request.Model)
+	input.Request.Model = requested
 	model, err := router.Models.Resolve(requested)
 	if err != nil {
 		return Counted{}, err

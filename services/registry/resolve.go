@@ -24,8 +24,17 @@ func Via(name string) string {
 	return via + name
 }
 
-// Meant is the name of a model that is meant by one that Via may have made.
-func Meant(name string) string { return strings.TrimPrefix(name, via) }
+// Meant is the name of a model that is meant by one that Via may have made. An alias may have such a name itself.
+func (m *Models) Meant(name string) string {
+	rest, ok := strings.CutPrefix(name, via)
+	if !ok || m.Aliases.Has(name) {
+		return name
+	}
+	if _, err := m.Resolve(rest); err != nil {
+		return name
+	}
+	return rest
+}
 
 // Resolve returns the model that a client means by a name: the target of an alias; the
 // model of exactly this id in the catalogue, or listed by a provider; provider/model; the

@@ -50,7 +50,7 @@ func (s *Service) Standings(ctx context.Context, levels models.Levels) ([]Standi
 		}
 		of := spent[level.Account]
 		all = append(all, Standing{
-			Window: level.BudgetWindow, Limit: level.Budget, Spent: of.In(level.BudgetWindow), Resets: level.BudgetWindow.End(now),
+			Window: level.BudgetWindow, Limit: level.BudgetAt(now), Spent: of.In(level.BudgetWindow), Resets: level.BudgetWindow.End(now),
 		})
 	}
 	slices.SortStableFunc(all, func(a, b Standing) int { return cmp.Compare(b.Used(), a.Used()) })

@@ -73,7 +73,7 @@ func ownedOperations(t *testing.T) []string {
 	t.Helper()
 	all := slices.DeleteFunc(gatewaytest.Operations(t), func(o string) bool {
 		_, path, _ := strings.Cut(o, " ")
-		return !slices.ContainsFunc([]string{"/admin/", "/auth/keys", "/auth/teams", "/v1/calls", "/v1/refusals", "/v1/sessions",
+		return !slices.ContainsFunc([]string{"/admin/", "/auth/keys", "/auth/sign-ins", "/auth/teams", "/v1/calls", "/v1/refusals", "/v1/sessions",
 			"/v1/usage", "/v1/responses/{"},
 			func(start string) bool { return strings.HasPrefix(path, start) })
 	})
@@ -114,6 +114,7 @@ func newFixture(t *testing.T, settings []string) *fixture {
 	f.key = []string{"Authorization", "Bearer " + f.newKey(t)}
 	f.invitation(t)
 	f.response(t)
+	f.signIn(t)
 	gatewaytest.Until(t, "the content of the owner's call is kept", func() bool {
 		calls := listData(t, p.Call(t, "GET", "/v1/calls", "", f.key...))
 		if len(calls) == 0 {
@@ -153,6 +154,17 @@ func (f *fixture) invitation(t *testing.T) {
 	f.ids["invitation_id"] = member(t, a, "id")
 }
 
+// signIn signs a program in as the owner.
+func (f *fixture) signIn(t *testing.T) {
+	t.Helper()
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	codes := must(t, 200, f.p.Call(t, "POST", "/oauth/device_authorization", "surface=test", form...))
+	must(t, 204, f.p.Call(t, "POST", "/auth/device/confirm", `{"user_code":"`+member(t, codes, "user_code")+`","approve":true}`, f.owner...))
+	must(t, 200, f.p.Call(t, "POST", "/oauth/token", "grant_type=urn:ietf:params:oauth:grant-type:device_code&device_code="+
+		member(t, codes, "device_code"), form...))
+	f.ids["sign_in_id"], _ = listData(t, f.p.Call(t, "GET", "/auth/sign-ins", "", f.owner...))[0]["id"].(string)
+}
+
 func (f *fixture) response(t *testing.T) {
 	t.Helper()
 	a := must(t, 200, f.p.Call(t, "POST", "/v1/responses", `{"model":"claude-haiku-4-5","input":"hi"}`,
@@ -184,7 +196,7 @@ func (f *fixture) fill(t *testing.T, method, path string) string {
 		anew func()
 	}{
 		{"{team_id}", func() { f.team(t) }}, {"{key_id}", func() { f.newKey(t) }}, {"{invitation_id}", func() { f.invitation(t) }},
-		{"{id}", func() { f.response(t) }},
+		{"{id}", func() { f.response(t) }}, {"{sign_in_id}", func() { f.signIn(t) }},
 	} {
 		if method != "GET" && strings.Contains(path, made.name) && !strings.HasSuffix(path, "/restore") {
 			made.anew()

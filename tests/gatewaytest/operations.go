@@ -24,7 +24,7 @@ func Operations(t testing.TB) (all []string) {
 	}
 	for path, methods := range document.Paths {
 		for method := range methods {
-			if slices.Contains([]string{"get", "post", "patch", "delete"}, method) {
+			if slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) {
 				all = append(all, strings.ToUpper(method)+" "+path)
 			}
 		}
