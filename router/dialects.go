@@ -18,7 +18,7 @@ import (
 type dialects struct{ chat, messages, responses, oauth *api.Dialect }
 
 func newDialects() *dialects {
-	return &dialects{chat: chat.Dialect(), messages: messages.Dialect(), responses: responses.Dialect(), oauth: oauth.Dialect()}
+	return &dialects{chat: chat.Dialect(), messages: messages.Dialect(), responses: responses.Dialect(), oauth: oauth.Errors()}
 }
 
 // of is the dialect in which the errors of a request are written, from the first guard on.

@@ -8,8 +8,8 @@ import (
 	"modelgateway/internal/jsonbytes"
 )
 
-// Dialect returns the dialect, which has errors only.
-func Dialect() *api.Dialect { return &api.Dialect{AppendError: appendError} }
+// Errors is the form of errors below /oauth.
+func Errors() *api.Dialect { return &api.Dialect{AppendError: appendError} }
 
 func appendError(dst []byte, e *api.Error) []byte {
 	return jsonbytes.Writer(dst).Object().Text("error", code(e)).Text("error_description", e.Message).EndObject()
