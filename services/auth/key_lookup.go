@@ -44,10 +44,11 @@ func notOurKey(text string) error {
 // database that cannot be queried is a 503. A cached answer is used for less than a second
 // after its query, or after the last poll that proved that nothing has changed.
 func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
-	query, d := k.query, digest{}
+	var d digest
+	signIn := LooksLikeSignIn(text)
 	switch {
-	case LooksLikeSignIn(text):
-		query, d = k.querySignIn, signInDigest(text)
+	case signIn:
+		d = signInDigest(text)
 	case LooksLikeKey(text):
 		d = keyDigest(text)
 	default:
@@ -57,13 +58,13 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 	entry := k.cache.find(d, now)
 	if entry == nil {
 		var err error
-		if entry, err = k.lookUp(ctx, d, query); err != nil {
+		if entry, err = k.lookUp(ctx, d, signIn); err != nil {
 			return nil, api.Unavailable(fmt.Errorf("look up key: %w", err))
 		}
 	}
 	over := entry.until != 0 && now.UnixMicro() >= entry.until
 	switch {
-	case (entry.caller == nil || over) && LooksLikeSignIn(text):
+	case (entry.caller == nil || over) && signIn:
 		return entry.caller, signInEnded(over)
 	case entry.caller == nil || over:
 		return cmp.Or(entry.caller, entry.rejected), invalidKey()
@@ -77,11 +78,11 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 
 // lookUp queries the database, once for all callers at the same time, unless the cache has a
 // fresh entry by now.
-func (k *Keys) lookUp(ctx context.Context, d digest, query query) (*cacheEntry, error) {
+func (k *Keys) lookUp(ctx context.Context, d digest, signIn bool) (*cacheEntry, error) {
 	leads := false // written before the result is sent
 	result := k.cache.group.DoChan(string(d[:]), func() (any, error) {
 		leads = true
-		return k.load(ctx, d, query)
+		return k.load(ctx, d, signIn)
 	})
 	select {
 	case r := <-result:
@@ -101,7 +102,7 @@ func (k *Keys) lookUp(ctx context.Context, d digest, query query) (*cacheEntry, 
 // too, so it does not end with the request that started it. Its panic is an error:
 // singleflight would end the process. lookUp raises it again for the caller that
 // started the query.
-func (k *Keys) load(ctx context.Context, d digest, query query) (entry *cacheEntry, err error) {
+func (k *Keys) load(ctx context.Context, d digest, signIn bool) (entry *cacheEntry, err error) {
 	if e := k.cache.find(d, k.now()); e != nil {
 		return e, nil
 	}
@@ -124,6 +125,10 @@ func (k *Keys) load(ctx context.Context, d digest, query query) (entry *cacheEnt
 	defer limit.Release(1)
 	revision, _ := k.cache.revisions.Current() // before the query: see Revisions
 	queriedAt := k.now()
+	query := k.query
+	if signIn {
+		query = k.querySignIn
+	}
 	entry, err = query(ctx, hex.EncodeToString(d[:]), queriedAt)
 	if err == nil {
 		entry.queriedAt = queriedAt
@@ -133,9 +138,6 @@ func (k *Keys) load(ctx context.Context, d digest, query query) (entry *cacheEnt
 	}
 	return entry, err
 }
-
-// query asks the database for what has a hash.
-type query func(ctx context.Context, hash string, now time.Time) (*cacheEntry, error)
 
 func (k *Keys) query(ctx context.Context, hash string, now time.Time) (*cacheEntry, error) {
 	found, err := k.keyByHash(ctx, hash)

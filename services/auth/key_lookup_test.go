@@ -282,7 +282,7 @@ func TestAPanicInALookUpEndsTheWaitOfAllCallers(t *testing.T) {
 	})
 	<-began
 	d := keyDigest(text)
-	result := k.cache.group.DoChan(string(d[:]), func() (any, error) { return k.load(t.Context(), d, k.query) })
+	result := k.cache.group.DoChan(string(d[:]), func() (any, error) { return k.load(t.Context(), d, false) })
 	close(joined)
 	all.Wait()
 	if r := <-result; r.Err == nil || !r.Shared {

@@ -403,7 +403,7 @@ func TestAuditLogRecordsActorActionTargetAndAddress(t *testing.T) {
 			list[0],
 			`{"object":"audit_entry","actor_id":"`+self+`","actor_email":"root@example.com","action":"key.limit","target":"`+id+`","request_id":"the-request","address":"127.0.0.1",
 			"detail":{"user_id":"`+other+`","prefix":"`+key[:8]+`","before":{"name":"app","revoked":false,`+none+`},
-			"after":{"name":"app","revoked":false,"expires_at":null,"models":null,"rpm_limit":4,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":1.25,"budget_window":"day","budget_reserve":null,"limited_by":"admin"}}}`,
+			"after":{"name":"app","revoked":false,"expires_at":null,"models":null,"rpm_limit":4,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":1.25,"budget_window":"day","budget_extra_usd":null,"budget_extra_until":null,"session_budget_usd":null,"budget_reserve":null,"limited_by":"admin"}}}`,
 		)
 		if at, err := list[0]["at"].(interface{ Int64() (int64, error) }).Int64(); err != nil || at < began || at > time.Now().Unix() {
 			t.Errorf("at %v", list[0]["at"])
