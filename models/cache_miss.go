@@ -21,7 +21,8 @@ const AnyCacheMiss = -1
 // CacheVerdicts are the names of the Cache constants, in their order.
 func CacheVerdicts() []string {
 	return []string{
-		"complete", "tools_changed", "system_changed", "message_changed", "translation_changed", "moved_upstream", "expired", "not_returned",
+		"complete", "tools_changed", "system_changed", "message_changed", "translation_changed", "moved_upstream", "expired",
+		"not_returned",
 	}
 }
 

@@ -142,6 +142,15 @@ func New(opts Options) (http.Handler, error) {
 		}
 		return model(c)
 	}))
+	opts.ownCalls(v1, handle)
+	opts.Responses.Dialect = dialect.responses
+	opts.keptResponses(engine, v1, handle)
+	return engine, nil
+}
+
+// ownCalls adds the routes of what a caller has spent and called.
+func (opts Options) ownCalls(v1 *gin.RouterGroup, handle func(middleware.Handler) gin.HandlerFunc) {
+	read := readOnly()
 	v1.Match(read, "/usage", handle(opts.Usage.Show))
 	v1.Match(read, "/calls", handle(opts.Calls.List))
 	v1.Match(read, "/calls/:id", handle(opts.Calls.Get))
@@ -149,10 +158,6 @@ func New(opts Options) (http.Handler, error) {
 	v1.GET("/calls/:id/content", handle(opts.Contents.Get))
 	v1.Match(read, "/sessions", handle(opts.Calls.Sessions))
 	v1.Match(read, "/sessions/:id", handle(opts.Calls.Session))
-
-	opts.Responses.Dialect = dialect.responses
-	opts.keptResponses(engine, v1, handle)
-	return engine, nil
 }
 
 // keptResponses adds the routes of the responses that are kept.

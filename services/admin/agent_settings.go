@@ -48,7 +48,8 @@ func (a *Service) SetAgentSettings(ctx context.Context, by Actor, teamID string,
 			}
 		}
 		now := a.now()
-		if err := tx.SetAgentSettings(&models.AgentSettings{TeamID: teamID, Settings: string(text), ChangedAt: now.UnixMicro()}); err != nil {
+		row := &models.AgentSettings{TeamID: teamID, Settings: string(text), ChangedAt: now.UnixMicro()}
+		if err := tx.SetAgentSettings(row); err != nil {
 			return nil, err
 		}
 		target := cmp.Or(teamID, "gateway")

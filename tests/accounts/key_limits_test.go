@@ -68,7 +68,7 @@ func findListed(t testing.TB, p *gatewaytest.Program, path, id string, token []s
 	return nil
 }
 
-const unlimited = `{"expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null,"budget_reserve":null,"limited_by":null}`
+const unlimited = `{"expires_at":null,"models":null,"rpm_limit":null,"tpm_limit":null,"max_parallel_requests":null,"budget_usd":null,"budget_window":null,"budget_extra_usd":null,"budget_extra_until":null,"session_budget_usd":null,"budget_reserve":null,"limited_by":null}`
 
 func TestKeyLimitsAreSetShownAndChanged(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,8 @@
 package agents
 
 import (
-	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -56,10 +56,12 @@ func (s *session) signInClaude(t *testing.T, user []string, team string) {
 		t.Fatal(err)
 	}
 	var last question
-	for lines := bufio.NewScanner(out); lines.Scan(); {
+	for lines := json.NewDecoder(out); ; {
 		var q question
-		if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
-			t.Fatalf("%s: %v", lines.Text(), err)
+		if err := lines.Decode(&q); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
 		}
 		switch {
 		case q.State == "polling" && q.Code != last.Code:
@@ -76,7 +78,6 @@ func (s *session) signInClaude(t *testing.T, user []string, team string) {
 		}
 		last = q
 	}
-	_, _ = io.Copy(io.Discard, out)
 	if err := cmd.Wait(); err != nil || last.State != "done" {
 		t.Fatalf("%v: %+v", err, last)
 	}

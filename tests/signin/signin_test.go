@@ -128,7 +128,9 @@ func TestSignInEndsWithinASecondOnEveryReplica(t *testing.T) {
 				end("POST", "/auth/password", `{"current_password":"correct horse battery","new_password":"another horse battery"}`, user)
 			},
 			"everywhere": func(user []string, _ string, _ tokens) { end("POST", "/auth/logout", `{"everywhere":true}`, user) },
-			"own":        func(user []string, _ string, _ tokens) { end("DELETE", "/auth/sign-ins/"+onlySignIn(t, here, "/auth/sign-ins", user), "", user) },
+			"own": func(user []string, _ string, _ tokens) {
+				end("DELETE", "/auth/sign-ins/"+onlySignIn(t, here, "/auth/sign-ins", user), "", user)
+			},
 			"by-root": func(_ []string, id string, _ tokens) {
 				end("DELETE", "/admin/sign-ins/"+onlySignIn(t, here, "/admin/sign-ins?user_id="+id, root), "", root)
 			},
