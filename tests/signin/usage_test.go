@@ -97,7 +97,7 @@ func TestBudgetIsToldInHeadersOfTheProtocol(t *testing.T) {
 // that Claude Code shows.
 func TestModelsOfAProgramThatIsSignedIn(t *testing.T) {
 	t.Parallel()
-	p := gatewaytest.Start(t, settings()...)
+	p := gatewaytest.Start(t, settings("MODEL_DISCOVERY=true")...)
 	root := p.Administrator(t)
 	me := userOf(t, p, root, "root")
 	s := signIn(t, p, root, "")
