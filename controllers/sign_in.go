@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"math"
@@ -244,7 +243,7 @@ func (h *SignIn) Collect(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	h.Telemetry.Forward(c.Request.URL.Path, c.Request.Header, bytes.Clone(body))
+	h.Telemetry.Forward(c.Request.URL.Path, c.Request.Header, body)
 	return writeBody(c, http.StatusOK, []byte("{}"))
 }
 

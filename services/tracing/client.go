@@ -89,21 +89,13 @@ func (c *client) encode(request *collectorpb.ExportTraceServiceRequest) ([]byte,
 
 // post sends once.
 func (c *client) post(ctx context.Context, body []byte) (rejected int64, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.Endpoint, bytes.NewReader(body))
-	if err != nil {
-		return 0, fmt.Errorf("post spans: %w", withoutURL(err))
-	}
-	for name, value := range c.cfg.Headers {
-		req.Header.Set(name, value.Reveal())
-	}
-	req.Header.Set("User-Agent", "modelgateway")
-	req.Header.Set("Content-Type", "application/x-protobuf")
+	encoding := ""
 	if c.cfg.Gzip {
-		req.Header.Set("Content-Encoding", "gzip")
+		encoding = "gzip"
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.do(ctx, c.cfg.Endpoint, "application/x-protobuf", encoding, body)
 	if err != nil {
-		return 0, retryable{error: fmt.Errorf("post spans: %w", withoutURL(err))}
+		return 0, retryable{error: fmt.Errorf("post spans: %w", err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, readErr := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
@@ -121,6 +113,27 @@ func (c *client) post(ctx context.Context, body []byte) (rejected int64, err err
 	default:
 		return 0, err
 	}
+}
+
+// do posts a body of a media type, and with an encoding unless that is empty. The caller closes the answer.
+func (c *client) do(ctx context.Context, to, kind, encoding string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	for name, value := range c.cfg.Headers {
+		req.Header.Set(name, value.Reveal())
+	}
+	req.Header.Set("User-Agent", "modelgateway")
+	req.Header.Set("Content-Type", kind)
+	if encoding != "" {
+		req.Header.Set("Content-Encoding", encoding)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	return resp, nil
 }
 
 // withoutURL is an error that may be logged: the path of a hosted collector's address may

@@ -1,7 +1,6 @@
 package tracing
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -67,21 +66,9 @@ func (c *Collector) Forward(path string, header http.Header, body []byte) {
 func (c *Collector) post(url, kind, encoding string, body []byte) (failure string) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.client.cfg.Timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	resp, err := c.client.do(ctx, url, kind, encoding, body)
 	if err != nil {
-		return withoutURL(err).Error()
-	}
-	for name, value := range c.client.cfg.Headers {
-		req.Header.Set(name, value.Reveal())
-	}
-	req.Header.Set("User-Agent", "modelgateway")
-	req.Header.Set("Content-Type", kind)
-	if encoding != "" {
-		req.Header.Set("Content-Encoding", encoding)
-	}
-	resp, err := c.client.http.Do(req)
-	if err != nil {
-		return withoutURL(err).Error()
+		return err.Error()
 	}
 	defer func() { _ = resp.Body.Close() }()
 	const longest = 64 << 10
