@@ -154,6 +154,11 @@ type Error struct {
 
 	Model string // that the client asked for, with model_not_found
 
+	// Window and Resets are of the budget that refused a call: day, week or month, and when it begins again. Both are
+	// zero with one that does not.
+	Window string
+	Resets time.Time
+
 	// SignedIn: the caller is a program that is signed in, whose protocol has statuses of its own. It is set as
 	// RequestID is.
 	SignedIn bool

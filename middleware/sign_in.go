@@ -58,32 +58,31 @@ func (m Chain) UsageHeaders(of func(context.Context, models.Levels) ([]signin.St
 	}
 }
 
-// spent sets the headers of a call that a budget has refused, in the place of those of UsageHeaders: of the budgets
-// that are spent the one that begins again last. It returns how long that takes; 0 = for ever.
-func (r *Request) spent(header http.Header, now time.Time) time.Duration {
-	r.forgetUsage(header)
+// spent sets the headers of a call that a budget has refused: of the budgets that are spent the one that begins again
+// last. It returns how long that takes; 0 = for ever.
+func (r *Request) spent(e *api.Error, header http.Header, now time.Time) time.Duration {
 	set := func(name, value string) { header.Set(usagePrefix+name, value) }
 	set("Status", "rejected")
 	set("Overage-Utilization", "1")
 	set("Overage-Surpassed-Threshold", "1")
 	set("Overage-Disabled-Reason", "org_spend_cap_reached")
-	var last *signin.Standing
-	for i := range r.standings {
-		s := &r.standings[i]
-		if i == 0 || s.Used() >= 1 && s.Resets.After(last.Resets) { // the fullest one, where a call needs more than is left
-			last = s
-		}
-	}
-	if last == nil {
+	if e.Resets.IsZero() {
 		return 0
 	}
-	reset := strconv.FormatInt(last.Resets.Unix(), 10)
+	window, resets := models.Window(e.Window), e.Resets
+	for i := range r.standings {
+		if s := &r.standings[i]; s.Used() >= 1 && s.Resets.After(resets) {
+			window, resets = s.Window, s.Resets
+		}
+	}
+	reset := strconv.FormatInt(resets.Unix(), 10)
 	set("Reset", reset)
 	set("Overage-Reset", reset)
-	set("Overage-Period", Period(last.Window))
-	return last.Resets.Sub(now)
+	set("Overage-Period", Period(window))
+	return resets.Sub(now)
 }
 
+// forgetUsage removes the headers of UsageHeaders, which are for answers only.
 func (r *Request) forgetUsage(header http.Header) {
 	if r.standings == nil {
 		return
@@ -109,9 +108,8 @@ func Period(w models.Window) string {
 // refusedSignIn is an error as a program that is signed in reads it.
 func (r *Request) refusedSignIn(e *api.Error, header http.Header, now time.Time) {
 	e.SignedIn = true
-	if e.Code == api.CodeBudgetExceeded {
-		e.RetryAfter = r.spent(header, now)
-		return
-	}
 	r.forgetUsage(header)
+	if e.Status == http.StatusPaymentRequired {
+		e.RetryAfter = r.spent(e, header, now)
+	}
 }

@@ -35,6 +35,7 @@ func overBudget(c *waiter, left, unspent int64) *api.Error {
 		text.WriteString("; this is reserved for its prompt, as it is estimated beforehand, and for the output tokens that it allows")
 	}
 	if end := c.budget.Window.End(c.at); !end.IsZero() {
+		err.Window, err.Resets = string(c.budget.Window), end
 		fmt.Fprintf(&text, "; the %s ends at %s", c.budget.Window, end.Format(time.RFC3339))
 	}
 	err.Message = text.String()

@@ -87,6 +87,14 @@ func TestBudgetIsToldInHeadersOfTheProtocol(t *testing.T) {
 	if a := p.Call(t, http.MethodGet, "/api/oauth/usage", "", own.header()...); !strings.Contains(a.Body, `"monthly_limit":null`) || !strings.Contains(a.Body, `"daily":{`) {
 		t.Errorf("%s", a.Body)
 	}
+	if a := p.Call(t, "PATCH", "/admin/teams/"+team, `{"budget_window":"total"}`, root...); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	gatewaytest.Until(t, "the budget does not begin again", func() bool {
+		refused = request(s)
+		return refused.Status == 429 && refused.Header.Get(unified+"Reset") == ""
+	})
+	has(refused, map[string]string{"Status": "rejected", "Overage-Reset": "", "Overage-Period": "", "Overage-Disabled-Reason": "org_spend_cap_reached"})
 	keyed := p.Patiently(t, messages, `{"model":"gpt-4","max_tokens":30,"messages":[{"role":"user","content":"PAY-10-20-spend"}]}`, "X-Api-Key", key)
 	if keyed.Status != 402 || keyed.Header.Get(unified+"Status") != "" {
 		t.Errorf("with a key: %d %v", keyed.Status, keyed.Header)
