@@ -126,6 +126,9 @@ func startFront(t *testing.T, gateway string) *front {
 	f := &front{}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
+	transport := &http.Transport{} // of its own: servers of other tests close connections of the default one when they end
+	t.Cleanup(transport.CloseIdleConnections)
+	proxy.Transport = transport
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	proxy.ModifyResponse = func(resp *http.Response) error {
 		f.mu.Lock()

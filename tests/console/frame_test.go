@@ -64,7 +64,7 @@ func TestPersonChangesTheirPasswordAndSignsOut(t *testing.T) {
 	p.see("Connect a client")
 	p.visit("/account")
 	p.click("Sign out everywhere")
-	p.see("All your sessions and tokens end, on this device too. Your API keys")
+	p.see("All your sessions and tokens end, on this device too, and your programs are signed out")
 	p.click("Stay signed in")
 	p.click("Sign out everywhere")
 	p.see("Stay signed in")
