@@ -192,6 +192,7 @@ func TestALoweredLimitOfAUserOrATeamHoldsOnEveryReplicaWithinASecond(t *testing.
 	var mu sync.Mutex
 	var delays []time.Duration
 	var all sync.WaitGroup
+	defer all.Wait() // also where the test ends early
 	for i := range lanes {
 		f := newFamily(r, token, fmt.Sprint("lane", i))
 		for _, table := range []string{"users", "teams"} {

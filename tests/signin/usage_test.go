@@ -92,11 +92,15 @@ func TestBudgetIsToldInHeadersOfTheProtocol(t *testing.T) {
 	}
 	gatewaytest.Until(t, "the budget does not begin again", func() bool {
 		refused = request(s)
-		return refused.Status == 429 && refused.Header.Get(unified+"Reset") == ""
+		return refused.Header.Get(unified+"Status") == "rejected" && refused.Header.Get(unified+"Reset") == ""
 	})
 	has(refused, map[string]string{"Status": "rejected", "Overage-Reset": "", "Overage-Period": "", "Overage-Disabled-Reason": "org_spend_cap_reached"})
-	keyed := p.Patiently(t, messages, `{"model":"gpt-4","max_tokens":30,"messages":[{"role":"user","content":"PAY-10-20-spend"}]}`, "X-Api-Key", key)
-	if keyed.Status != 402 || keyed.Header.Get(unified+"Status") != "" {
+	var keyed gatewaytest.Answer
+	gatewaytest.Until(t, "no call holds what is left", func() bool {
+		keyed = p.Patiently(t, messages, `{"model":"gpt-4","max_tokens":30,"messages":[{"role":"user","content":"PAY-10-20-spend"}]}`, "X-Api-Key", key)
+		return keyed.Status == 402
+	})
+	if keyed.Header.Get(unified+"Status") != "" {
 		t.Errorf("with a key: %d %v", keyed.Status, keyed.Header)
 	}
 }
