@@ -23,7 +23,7 @@ func LooksLikeSignIn(text string) bool {
 	return len(text) == signInLength && strings.HasPrefix(text, SignInPrefix)
 }
 
-// SignInHash is what the database has of an access token.
+// SignInHash is what the database has of an access token, and of the codes before it.
 func SignInHash(text string) string {
 	d := signInDigest(text)
 	return hex.EncodeToString(d[:])

@@ -6,8 +6,6 @@ package signin
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"math/big"
@@ -46,7 +44,7 @@ func (s *Service) Begin(ctx context.Context, client, address string) (*api.Devic
 	const draws = 3 // of the same user code twice within minutes, in 25 billion
 	device, now := devicePrefix+rand.Text()+rand.Text(), s.Now()
 	code := &models.DeviceCode{
-		Hash: hash(device), Client: client, Address: address, WaitsUS: pollInterval.Microseconds(),
+		Hash: auth.SignInHash(device), Client: client, Address: address, WaitsUS: pollInterval.Microseconds(),
 		CreatedAt: now.UnixMicro(), ExpiresAt: now.Add(codeExpiry).UnixMicro(),
 	}
 	var user string
@@ -56,7 +54,7 @@ func (s *Service) Begin(ctx context.Context, client, address string) (*api.Devic
 			break
 		}
 		user = newUserCode()
-		code.UserCode = hash(user)
+		code.UserCode = auth.SignInHash(user)
 		err = s.Store.Change(ctx, func(tx *models.Transaction) error { return tx.CreateDeviceCode(code) })
 	}
 	if err != nil {
@@ -92,7 +90,7 @@ func (s *Service) Find(ctx context.Context, userCode string) (found *models.Devi
 }
 
 func (s *Service) waiting(tx *models.Transaction, userCode string) (*models.DeviceCode, error) {
-	code, err := tx.DeviceCode(hash(letters(userCode)))
+	code, err := tx.DeviceCode(auth.SignInHash(letters(userCode)))
 	if errors.Is(err, models.ErrNotFound) || err == nil && (code.State != models.DeviceWaits || code.ExpiresAt <= s.Now().UnixMicro()) {
 		return nil, api.NotFound(api.CodeSignInNotFound,
 			"there is no such code, or it is over: codes are valid for ten minutes; sign in from the program again")
@@ -192,24 +190,41 @@ func (s *Service) End(ctx context.Context, userID, id, by string, from audit.Ent
 	if !auth.LooksLikeID(id) {
 		return notFound()
 	}
+	err := s.endNow(ctx, id, "", func(tx *models.Transaction, of *models.SignInWithOwners) (audit.Entry, error) {
+		if userID != "" && of.UserID != userID {
+			return from, models.ErrNotFound
+		}
+		actor, err := tx.User(by)
+		if err != nil {
+			return from, err
+		}
+		return from.Own(actor), nil
+	})
+	if errors.Is(err, models.ErrNotFound) {
+		return notFound()
+	}
+	return err
+}
+
+// endNow ends a sign-in in a transaction of its own, by the actor that who returns. The error is models.ErrNotFound
+// where there is none.
+func (s *Service) endNow(
+	ctx context.Context, id, why string, who func(*models.Transaction, *models.SignInWithOwners) (audit.Entry, error),
+) error {
 	var ended *models.SignInWithOwners
 	err := s.Store.Change(ctx, func(tx *models.Transaction) (err error) {
 		if ended, err = tx.SignIn(id); err != nil {
 			return err
 		}
-		if userID != "" && ended.UserID != userID {
-			return models.ErrNotFound
-		}
-		actor, err := tx.User(by)
+		entry, err := who(tx, ended)
 		if err != nil {
 			return err
 		}
-		entry := from.Own(actor)
-		return s.end(tx, ended, entry, "")
+		return s.end(tx, ended, entry, why)
 	})
 	switch {
 	case errors.Is(err, models.ErrNotFound):
-		return notFound()
+		return err
 	case err != nil:
 		return api.OrUnavailable("end a sign-in", err)
 	}
@@ -235,8 +250,3 @@ func (s *Service) end(tx *models.Transaction, of *models.SignInWithOwners, entry
 }
 
 func notFound() error { return api.NotFound(api.CodeSignInNotFound, "there is no such sign-in") }
-
-func hash(text string) string {
-	d := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(d[:])
-}

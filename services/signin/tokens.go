@@ -49,8 +49,8 @@ func (s *Service) Tokens(ctx context.Context, deviceCode string) (*api.OAuthToke
 
 func (s *Service) take(tx *models.Transaction, deviceCode string) (made *models.SignInWithOwners, refused, err error) {
 	now := s.Now()
-	code, err := tx.DeviceCode(hash(deviceCode))
-	if errors.Is(err, models.ErrNotFound) || err == nil && code.Hash != hash(deviceCode) {
+	code, err := tx.DeviceCode(auth.SignInHash(deviceCode))
+	if errors.Is(err, models.ErrNotFound) || err == nil && code.Hash != auth.SignInHash(deviceCode) {
 		return nil, refusal(api.CodeExpiredToken, "the device code is unknown, over or used"), nil
 	}
 	if err != nil {
@@ -170,22 +170,14 @@ func (s *Service) Revoke(ctx context.Context, token string, from audit.Entry) er
 	if id == "" {
 		return nil
 	}
-	var row *models.SignInWithOwners
-	err := s.Store.Change(ctx, func(tx *models.Transaction) (err error) {
-		if row, err = tx.SignIn(id); err != nil {
-			return err
-		}
-		from.ActorID, from.ActorEmail = row.UserID, row.Email
-		return s.end(tx, row, from, "signed out")
+	err := s.endNow(ctx, id, "signed out", func(_ *models.Transaction, of *models.SignInWithOwners) (audit.Entry, error) {
+		from.ActorID, from.ActorEmail = of.UserID, of.Email
+		return from, nil
 	})
-	switch {
-	case errors.Is(err, models.ErrNotFound):
+	if errors.Is(err, models.ErrNotFound) {
 		return nil
-	case err != nil:
-		return api.OrUnavailable("end a sign-in", err)
 	}
-	s.Keys.EndSignIn(ctx, &row.SignIn)
-	return nil
+	return err
 }
 
 func access(secret []byte, id string, turn int64) string {
