@@ -24,11 +24,12 @@ type guide struct {
 func guideGroups() []guideGroup {
 	return []guideGroup{
 		{"Start", []guide{
-			{"quick-start", "Quick start"}, {"clients", "Clients"}, {"codex", "Codex"}, {"providers", "Providers"},
-			{"console", "Web console"}, {"features", "Features"},
+			{"quick-start", "Quick start"}, {"clients", "Clients"}, {"sign-in", "Agents sign in"}, {"codex", "Codex"},
+			{"providers", "Providers"}, {"console", "Web console"}, {"features", "Features"},
 		}},
 		{"People and money", []guide{
-			{"accounts", "Accounts, teams and budgets"}, {"finance", "Who spent what on what"}, {"security", "Sign-on, audit and secrets"},
+			{"accounts", "Accounts, teams and budgets"}, {"finance", "Who spent what on what"},
+			{"sessions", "What a session costs"}, {"security", "Sign-on, audit and secrets"},
 			{"authentication", "Authentication"}, {"spend", "Budgets, limits, prices and the ledger"},
 		}},
 		{"Operation", []guide{
