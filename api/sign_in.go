@@ -93,7 +93,7 @@ type OAuthUsage struct {
 // ExtraUsage is the fullest budget. Amounts are cents.
 type ExtraUsage struct {
 	Enabled     bool        `json:"is_enabled"`
-	Limit       *float64    `json:"monthly_limit"` // whatever its period is; null: there is no budget
+	Limit       *float64    `json:"monthly_limit"` // of a period of any length; null: no budget
 	Used        float64     `json:"used_credits"`
 	Utilization *int64      `json:"utilization"` // percent
 	Currency    string      `json:"currency"`

@@ -226,7 +226,7 @@ func (h *SignIn) Settings(c *gin.Context) error {
 	}
 	tag := `"` + settings.Checksum + `"`
 	c.Header("Etag", tag)
-	if c.GetHeader("If-None-Match") == tag {
+	if isKnown(c, tag) {
 		c.Status(http.StatusNotModified)
 		return nil
 	}

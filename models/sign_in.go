@@ -18,7 +18,9 @@ type DeviceCode struct {
 	WaitsUS   int64 // how long it has to wait after each time, in microseconds
 	State     DeviceState
 	UserID    string // who confirmed the code
-	TeamID    string // for which team; empty for none
+
+	TeamID     string // for which team; empty for none
+	Generation int64  // of the user who confirmed the code
 }
 
 // DeviceState is what a user has said to a device code.
@@ -113,7 +115,7 @@ func (t *Transaction) DeviceCode(hash string) (*DeviceCode, error) {
 // UpdateDeviceCode stores what was said to a code, and when its program may ask again.
 func (t *Transaction) UpdateDeviceCode(c *DeviceCode) error {
 	return t.db.Model(&DeviceCode{}).Where("hash = ?", c.Hash).
-		Select("asks_at", "waits_us", "state", "user_id", "team_id").UpdateColumns(c).Error
+		Select("asks_at", "waits_us", "state", "user_id", "team_id", "generation").UpdateColumns(c).Error
 }
 
 // DeleteDeviceCode removes a code.

@@ -140,7 +140,7 @@ func (s *Service) Confirm(ctx context.Context, a Answer) error {
 				return err
 			}
 		}
-		code.State, code.UserID, code.TeamID = models.DeviceApproved, u.ID, a.TeamID
+		code.State, code.UserID, code.Generation, code.TeamID = models.DeviceApproved, u.ID, u.Generation, a.TeamID
 		if err := tx.UpdateDeviceCode(code); err != nil {
 			return err
 		}

@@ -29,10 +29,12 @@ func (s *Standing) Used() float64 {
 // Standings are the budgets of a caller's levels that begin again, the fullest first. Calls that the ledger has not
 // recorded yet are not in them.
 func (s *Service) Standings(ctx context.Context, levels models.Levels) ([]Standing, error) {
-	now, accounts := s.Now(), make([]string, 0, len(levels))
+	now, accounts, all := s.Now(), make([]string, 0, len(levels)), make([]Standing, 0, len(levels))
 	for i := range levels {
-		if w := levels[i].BudgetWindow; w != "" && w != models.Total {
-			accounts = append(accounts, levels[i].Account)
+		level := &levels[i]
+		if w := level.BudgetWindow; w != "" && w != models.Total {
+			accounts = append(accounts, level.Account)
+			all = append(all, Standing{Window: w, Limit: level.BudgetAt(now), Resets: w.End(now)})
 		}
 	}
 	if len(accounts) == 0 {
@@ -42,16 +44,9 @@ func (s *Service) Standings(ctx context.Context, levels models.Levels) ([]Standi
 	if err != nil {
 		return nil, api.OrUnavailable("look up what is spent", err)
 	}
-	all := make([]Standing, 0, len(accounts))
-	for i := range levels {
-		level := &levels[i]
-		if !slices.Contains(accounts, level.Account) {
-			continue
-		}
-		of := spent[level.Account]
-		all = append(all, Standing{
-			Window: level.BudgetWindow, Limit: level.BudgetAt(now), Spent: of.In(level.BudgetWindow), Resets: level.BudgetWindow.End(now),
-		})
+	for i, account := range accounts {
+		of := spent[account]
+		all[i].Spent = of.In(all[i].Window)
 	}
 	slices.SortStableFunc(all, func(a, b Standing) int { return cmp.Compare(b.Used(), a.Used()) })
 	return all, nil

@@ -74,15 +74,14 @@ func (s *Service) take(tx *models.Transaction, deviceCode string) (made *models.
 	if err := tx.DeleteDeviceCode(code.Hash); err != nil {
 		return nil, nil, err
 	}
-	u, err := tx.User(code.UserID)
-	if errors.Is(err, models.ErrNotFound) {
+	if _, err = tx.User(code.UserID); errors.Is(err, models.ErrNotFound) {
 		return nil, refusal(api.CodeAccessDenied, "the user who confirmed the code is not there any more"), nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	row := models.SignIn{
-		ID: idPrefix + rand.Text(), UserID: u.ID, TeamID: code.TeamID, Generation: u.Generation, Client: code.Client,
+		ID: idPrefix + rand.Text(), UserID: code.UserID, TeamID: code.TeamID, Generation: code.Generation, Client: code.Client,
 		Address: code.Address, CreatedAt: now.UnixMicro(),
 	}
 	s.turn(&row, now)

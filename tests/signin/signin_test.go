@@ -101,7 +101,7 @@ func checkOAuth(t *testing.T, a gatewaytest.Answer, status int, code string) {
 	}
 }
 
-// Whatever ends a sign-in ends it within a second, on the other replica too.
+// Each way to end a sign-in takes effect within a second, also on the other replica.
 func TestSignInEndsWithinASecondOnEveryReplica(t *testing.T) {
 	t.Parallel()
 	gatewaytest.EachStorage(t, func(t *testing.T, storage []string) {
@@ -169,6 +169,28 @@ func TestSignInEndsWithinASecondOnEveryReplica(t *testing.T) {
 		}
 		if n := gatewaytest.Sum(t, db, "SELECT count(*) FROM ledger_calls WHERE team_id = $1", team); n < 9 {
 			t.Errorf("%d calls are booked for the team", n)
+		}
+	})
+}
+
+// What ends the sign-ins of a user ends those also that are confirmed and not fetched yet.
+func TestConfirmedCodeEndsWithTheSignInsOfItsUser(t *testing.T) {
+	t.Parallel()
+	gatewaytest.EachStorage(t, func(t *testing.T, storage []string) {
+		p := gatewaytest.Start(t, append(settings(), storage...)...)
+		for _, end := range []struct{ name, path, body string }{
+			{"password", "/auth/password", `{"current_password":"correct horse battery","new_password":"another horse battery"}`},
+			{"everywhere", "/auth/logout", `{"everywhere":true}`},
+		} {
+			user := p.SignUp(t, end.name)
+			c := begin(t, p)
+			if a := confirm(t, p, user, c.User, `"approve":true`); a.Status != 204 {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+			if a := p.Patiently(t, end.path, end.body, user...); a.Status >= 300 {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+			checkOAuth(t, ask(t, p, c.Device), 400, "access_denied")
 		}
 	})
 }

@@ -105,7 +105,7 @@ func TestBudgetIsToldInHeadersOfTheProtocol(t *testing.T) {
 	}
 }
 
-// What a user may not call is 400 for a program that is signed in, and stands in no list; models of others have names
+// What a user may not call is 400 for a program that is signed in, and is not listed; models of others have names
 // that Claude Code shows.
 func TestModelsOfAProgramThatIsSignedIn(t *testing.T) {
 	t.Parallel()

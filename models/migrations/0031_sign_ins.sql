@@ -1,5 +1,6 @@
 -- A program that asks to sign in: RFC 8628. Its user confirms the user code in the console. Of both codes only the
 -- SHA-256 is kept. asks_at is when it may ask again whether that was done, in waits_us after each time.
+-- generation is that of the user at the confirmation.
 CREATE TABLE device_codes (
     hash       TEXT PRIMARY KEY,
     user_code  TEXT NOT NULL UNIQUE,
@@ -11,7 +12,8 @@ CREATE TABLE device_codes (
     waits_us   BIGINT NOT NULL,
     state      TEXT NOT NULL DEFAULT '',
     user_id    TEXT NOT NULL DEFAULT '',
-    team_id    TEXT NOT NULL DEFAULT ''
+    team_id    TEXT NOT NULL DEFAULT '',
+    generation BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX device_codes_expire ON device_codes (expires_at);
 
@@ -43,7 +45,3 @@ CREATE TABLE agent_settings (
     settings   TEXT NOT NULL,
     changed_at BIGINT NOT NULL
 );
-
--- Replicas cache sign-ins: see 0003.
-CREATE TRIGGER sign_ins_ended BEFORE DELETE OR TRUNCATE ON sign_ins
-    FOR EACH STATEMENT EXECUTE FUNCTION count_revision();

@@ -16,19 +16,3 @@ ALTER TABLE running_calls ADD COLUMN fifth_since TEXT NOT NULL DEFAULT '';
 
 -- What sessions have spent is deleted when they have had no call for a month.
 CREATE INDEX spend_sessions ON spend (day) WHERE substr(account, 1, 8) = 'session:';
-
--- Caches are emptied when it changes: see 0003.
-CREATE TRIGGER api_keys_budgets_changed AFTER UPDATE OF budget_extra, budget_extra_until, session_budget ON api_keys
-BEGIN
-    UPDATE revisions SET n = n + 1 WHERE id = 1;
-END;
-
-CREATE TRIGGER users_budgets_changed AFTER UPDATE OF budget_extra, budget_extra_until, session_budget ON users
-BEGIN
-    UPDATE revisions SET n = n + 1 WHERE id = 1;
-END;
-
-CREATE TRIGGER teams_budgets_changed AFTER UPDATE OF budget_extra, budget_extra_until, session_budget ON teams
-BEGIN
-    UPDATE revisions SET n = n + 1 WHERE id = 1;
-END;
