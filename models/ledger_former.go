@@ -29,8 +29,9 @@ type formerTables struct {
 	Stored  bool // they have rows of calls
 }
 
+// formerTables looks for the last row, which is moved last: before the first one there may be many deleted ones.
 func (s *Store) formerTables(tx *gorm.DB) (t formerTables, err error) {
-	query := `SELECT EXISTS (SELECT 1 FROM calls) AS stored,
+	query := `SELECT (SELECT id FROM calls ORDER BY id DESC LIMIT 1) IS NOT NULL AS stored,
 		write_from * 1000000 > EXTRACT(EPOCH FROM statement_timestamp()) * 1000000
 		OR EXISTS (SELECT 1 FROM replicas WHERE ledger_until <> alive_until AND alive_until >
 		EXTRACT(EPOCH FROM statement_timestamp()) * 1000000) AS written FROM ledger_state`

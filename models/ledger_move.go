@@ -13,8 +13,14 @@ import (
 // first, limit of them in one transaction. It reports whether there may be more. It waits until
 // former replicas have ended. A call that was booked for a replica that ended stays for an hour,
 // since that replica may only have been suspended and look for it there.
+//
+// It goes on behind the last row that it has moved, and at the end looks once more from the beginning,
+// for calls that were written late. From the beginning each time PostgreSQL would read past all that was
+// moved since the last VACUUM: of 10 million rows 4,000 a second became 600.
 func (s *Store) MoveCalls(ctx context.Context, now time.Time, limit int) (more bool, err error) {
 	numbers := namesOf{}
+	from, _ := s.movedTo.Load().(string)
+	to := from
 	//nolint:contextcheck // the transaction carries the context
 	err = s.inConnTx(ctx, func(on connTx) error {
 		if mine, err := s.tryLock(on.tx, "calls"); err != nil || !mine {
@@ -29,14 +35,20 @@ func (s *Store) MoveCalls(ctx context.Context, now time.Time, limit int) (more b
 			return err // FillUsage sums rows of a release before
 		}
 		var calls []Call
-		rows := on.tx.Where("outcome <> ? OR began_at < ?", OutcomeLost, now.Add(-keepExpired).UnixMicro()).Order("id").Limit(limit)
+		rows := on.tx.Where("id > ?", from).Where("outcome <> ? OR began_at < ?", OutcomeLost, now.Add(-keepExpired).UnixMicro()).
+			Order("id").Limit(limit)
 		if !s.embedded { // from being deleted for their age
 			rows = rows.Clauses(clause.Locking{Strength: "UPDATE"})
 		}
-		if err := rows.Find(&calls).Error; err != nil || len(calls) == 0 {
+		if err := rows.Find(&calls).Error; err != nil {
 			return err
 		}
-		more = len(calls) == limit
+		if more, to = from != "", ""; len(calls) == 0 {
+			return nil
+		}
+		if len(calls) == limit {
+			more, to = true, calls[limit-1].ID
+		}
 		names, err := s.names.numberCalls(on.tx, calls, numbers)
 		if err != nil {
 			return fmt.Errorf("names: %w", err)
@@ -54,10 +66,12 @@ func (s *Store) MoveCalls(ctx context.Context, now time.Time, limit int) (more b
 		}
 		return on.tx.Where("id IN ?", formerIDs).Delete(&Call{}).Error
 	})
-	if err == nil {
-		s.names.remember(numbers)
+	if err != nil {
+		return false, err
 	}
-	return more && err == nil, err
+	s.names.remember(numbers)
+	s.movedTo.Store(to)
+	return more, nil
 }
 
 // freeNumbers are the numbers of calls, or where another has it, those that follow.

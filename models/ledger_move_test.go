@@ -49,6 +49,27 @@ func listed(t *testing.T, store *models.Store, f models.CallFilter, limit int) (
 	}
 }
 
+// A long call is written when later ones are moved already.
+func TestCallsThatAreWrittenLateAreMovedToo(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, address string) {
+		store := migrated(t, address)
+		formerly(t, address, true)
+		for i := range 20 {
+			write(t, store, formerCall(fmt.Sprint("former", i), "k1", noon.Add(time.Duration(i)*time.Second)))
+		}
+		for late, more := 0, true; more; late++ {
+			formerly(t, address, false)
+			var err error
+			if more, err = store.MoveCalls(t.Context(), time.Now(), 8); err != nil {
+				t.Fatal(err)
+			}
+			formerly(t, address, true)
+			write(t, store, formerCall(fmt.Sprint("late", late), "k1", noon.Add(-time.Duration(late)*time.Hour)))
+		}
+		expect(t, rawDB(t, address), map[string]int64{"SELECT count(*) FROM calls": 1, "SELECT count(*) FROM ledger": 23})
+	})
+}
+
 func TestRowsOfTheFormerReleaseAreMovedAsTheyWere(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, address string) {
 		store := migrated(t, address)
@@ -104,7 +125,7 @@ func TestRowsOfTheFormerReleaseAreMovedAsTheyWere(t *testing.T) {
 			}
 		}
 		expect(t, rawDB(t, address), map[string]int64{"SELECT count(*) FROM calls": 0, "SELECT count(*) FROM ledger": 151})
-		if got := total(t, store); moves != 4 || got != sums || got.Calls != 151 {
+		if got := total(t, store); moves != 5 || got != sums || got.Calls != 151 {
 			t.Errorf("%d moves, %+v, not %+v", moves, got, sums)
 		}
 		if n, err := store.DeleteCallsBefore(t.Context(), noon.Add(time.Minute), 1000); n != 150 || err != nil {

@@ -56,6 +56,7 @@ type Store struct {
 	migrated atomic.Bool
 	callIDs  callIDs
 	names    names
+	movedTo  atomic.Value // string: the last row that MoveCalls has moved, from which it goes on
 }
 
 // Open takes a postgres://, postgresql:// or sqlite:PATH address. It creates the
