@@ -122,6 +122,10 @@ type UsageSums struct {
 type UsageTotals struct {
 	UsageSums `json:",inline"`
 
+	// Of sessions of agents; absent where nothing was missed.
+	CacheMisses      int64 `json:"cache_misses,omitzero"`        // calls that missed something in their provider's cache
+	CacheMissCostUSD USD   `json:"cache_miss_cost_usd,omitzero"` // more than they would have cost from the cache
+
 	// Only in answers with a series or a previous period.
 	FirstToken *Percentiles `json:"first_token_ms,omitzero"`
 	Duration   *Percentiles `json:"duration_ms,omitzero"`

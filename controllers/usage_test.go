@@ -118,11 +118,11 @@ func TestUsageIsATableForClientsThatAcceptCSV(t *testing.T) {
 	engine.GET("/admin/usage", chain.Identify, middleware.All.Set, chain.Handle(h.Show))
 	for query, want := range map[string]string{
 		"?group_by=model,user": "user_id,user_email,user_deleted_at,model,provider,calls,failed,estimated,unpriced,input_tokens,cached_tokens," +
-			"cache_write_tokens,output_tokens,reasoning_tokens,total_tokens,cost_usd\n" +
-			"ada,ada@example.com,,\"'=HYPERLINK(\"\"x\"\"),1\",openai,1,0,0,0,5,0,0,2,0,7,1.5\n",
+			"cache_write_tokens,output_tokens,reasoning_tokens,total_tokens,cost_usd,cache_misses,cache_miss_cost_usd\n" +
+			"ada,ada@example.com,,\"'=HYPERLINK(\"\"x\"\"),1\",openai,1,0,0,0,5,0,0,2,0,7,1.5,0,0\n",
 		"?group_by=provider&previous=true": "provider,calls,failed,estimated,unpriced,input_tokens,cached_tokens,cache_write_tokens," +
-			"output_tokens,reasoning_tokens,total_tokens,cost_usd,first_token_ms_p50,first_token_ms_p95,duration_ms_p50,duration_ms_p95\n" +
-			"openai,1,0,0,0,5,0,0,2,0,7,1.5,,,286,286\n",
+			"output_tokens,reasoning_tokens,total_tokens,cost_usd,cache_misses,cache_miss_cost_usd,first_token_ms_p50,first_token_ms_p95,duration_ms_p50,duration_ms_p95\n" +
+			"openai,1,0,0,0,5,0,0,2,0,7,1.5,0,0,,,286,286\n",
 		"?from=2026-11-21T11:40:00Z&to=2026-11-21T12:10:00Z&step=15m&time_zone=Europe/Berlin": "time,other_groups,calls,failed,input_tokens," +
 			"cached_tokens,output_tokens,reasoning_tokens,cost_usd\n" +
 			"2026-11-21T11:30:00Z,0,0,0,0,0,0,0,0\n2026-11-21T11:45:00Z,0,0,0,0,0,0,0,0\n2026-11-21T12:00:00Z,0,1,0,5,0,2,0,1.5\n",

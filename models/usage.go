@@ -27,6 +27,9 @@ type Sum struct {
 	Images               int64
 	Seconds              int64
 	Characters           int64
+
+	CacheMisses   int64 // calls that missed something in their provider's cache
+	CacheMissCost int64 // micro-dollars, more than they would have cost from the cache
 }
 
 // numbers are those of a sum, in the order in which they are packed. The first are in the sums of the
@@ -36,6 +39,7 @@ func (s *Sum) numbers() [sumNumbers]*int64 {
 		&s.Calls, &s.Failed, &s.Estimated, &s.Unpriced, &s.InputTokens, &s.CachedTokens, &s.CacheWriteTokens,
 		&s.OutputTokens, &s.ReasoningTokens, &s.Cost,
 		&s.CacheWriteHourTokens, &s.Searches, &s.Requests, &s.Images, &s.Seconds, &s.Characters,
+		&s.CacheMisses, &s.CacheMissCost,
 	}
 }
 
@@ -49,12 +53,14 @@ func (s *Sum) Add(o *Sum) {
 
 // AddCall adds a call.
 func (s *Sum) AddCall(c *Call) {
+	var missed CacheMisses
+	missed.Add(c)
 	s.Add(&Sum{
 		Calls: 1, Failed: count(c.Failed()), Estimated: count(c.Estimated), Unpriced: count(!c.Priced),
 		InputTokens: c.InputTokens, CachedTokens: c.CachedTokens, CacheWriteTokens: c.CacheWriteTokens,
 		OutputTokens: c.OutputTokens, ReasoningTokens: c.ReasoningTokens, Cost: c.Cost,
 		CacheWriteHourTokens: c.CacheWriteHourTokens, Searches: c.Searches, Requests: c.Requests, Images: c.Images,
-		Seconds: c.Seconds, Characters: c.Characters,
+		Seconds: c.Seconds, Characters: c.Characters, CacheMisses: missed.Calls, CacheMissCost: missed.Cost,
 	})
 }
 

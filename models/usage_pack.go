@@ -22,7 +22,7 @@ const (
 	packedForm = 2
 
 	groupTexts, formerTexts   = 7, 4
-	sumNumbers, formerNumbers = 16, 10
+	sumNumbers, formerNumbers = 18, 10
 )
 
 var errPacked = errors.New("the packed sums are damaged")

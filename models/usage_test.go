@@ -45,7 +45,7 @@ func TestUsageHasAllSums(t *testing.T) {
 		want := models.Sum{
 			Calls: 3, Failed: 1, Estimated: 2, Unpriced: 1, InputTokens: 33, CachedTokens: 9, CacheWriteTokens: 12,
 			OutputTokens: 75, ReasoningTokens: 18, Cost: 210, CacheWriteHourTokens: 6, Searches: 39, Requests: 42, Images: 45,
-			Seconds: 48, Characters: 51,
+			Seconds: 48, Characters: 51, CacheMisses: 3,
 		}
 		if got := total(t, store); got != want {
 			t.Errorf("%+v", got)

@@ -36,7 +36,7 @@ func (r *UsageReport) CSV(list *api.UsageList) []byte {
 func (r *UsageReport) csvRows(w *csv.Writer, names []csvName, list *api.UsageList) {
 	header := []string{
 		"calls", "failed", "estimated", "unpriced", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens",
-		"reasoning_tokens", "total_tokens", "cost_usd",
+		"reasoning_tokens", "total_tokens", "cost_usd", "cache_misses", "cache_miss_cost_usd",
 	}
 	if r.Details != nil {
 		header = append(header, "first_token_ms_p50", "first_token_ms_p95", "duration_ms_p50", "duration_ms_p95")
@@ -51,7 +51,7 @@ func (r *UsageReport) csvRows(w *csv.Writer, names []csvName, list *api.UsageLis
 		} {
 			cells = append(cells, strconv.FormatInt(n, 10))
 		}
-		cells = append(cells, row.CostUSD.String())
+		cells = append(cells, row.CostUSD.String(), strconv.FormatInt(row.CacheMisses, 10), row.CacheMissCostUSD.String())
 		if r.Details != nil {
 			cells = append(cells, csvNumber(row.FirstToken.P50), csvNumber(row.FirstToken.P95), csvNumber(row.Duration.P50),
 				csvNumber(row.Duration.P95))

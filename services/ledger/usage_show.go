@@ -51,7 +51,9 @@ func maybe(text string, there bool) *api.Maybe {
 	return &m
 }
 
-func usageTotals(s *models.Sum) api.UsageTotals { return api.UsageTotals{UsageSums: usageSums(s)} }
+func usageTotals(s *models.Sum) api.UsageTotals {
+	return api.UsageTotals{UsageSums: usageSums(s), CacheMisses: s.CacheMisses, CacheMissCostUSD: api.USD(s.CacheMissCost)}
+}
 
 func usageSums(s *models.Sum) api.UsageSums {
 	return api.UsageSums{

@@ -396,6 +396,16 @@ func TestSessionsSumWhatTheirMissesCost(t *testing.T) {
 		if one.Misses != 2 || one.CostUSD != bad.CostUSD || len(one.Agents) != 1 || one.Agents[0].CostUSD != bad.CostUSD {
 			t.Errorf("%+v", one)
 		}
+		for _, query := range []string{"?group_by=agent", "?group_by=agent&previous=true", "?group_by=key,model"} {
+			var usage struct{ Total part }
+			gatewaytest.Until(t, "usage has the misses", func() bool {
+				p.Call(t, "GET", "/v1/usage"+query, "", c.as...).JSON(t, &usage)
+				return usage.Total.Misses == 2
+			})
+			if usage.Total.CostUSD != bad.CostUSD {
+				t.Errorf("%s: %+v, not %+v", query, usage.Total, bad)
+			}
+		}
 		for query, want := range map[string]int{"any": 2, "tools_changed": 2, "expired": 0, "complete": 1} {
 			var calls struct{ Data []any }
 			p.Call(t, "GET", "/v1/calls?cache_miss="+query, "", c.as...).JSON(t, &calls)
