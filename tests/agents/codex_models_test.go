@@ -59,6 +59,12 @@ func (s *session) command(t *testing.T, script string) {
 func (s *session) signedIn(t *testing.T, key string) {
 	t.Helper()
 	s.command(t, `[ "$1 $2 $3" = 'token --url `+s.front.url+`' ] && echo `+key)
+	s.codexByCommand(t)
+}
+
+// codexByCommand gives Codex the settings of docs/codex.md, with which it asks the command modelgateway for tokens.
+func (s *session) codexByCommand(t *testing.T) {
+	t.Helper()
 	for _, e := range examples(t) {
 		if e.language == "toml" {
 			s.codexSettings(t, strings.ReplaceAll(e.text, "http://localhost:8080", s.front.url)+

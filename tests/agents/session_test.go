@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -104,28 +105,39 @@ func newSession(t *testing.T, clients string, settings ...string) *session {
 			t.Logf("the log of the gateway ends:\n%s", log[max(0, len(log)-8<<10):])
 		}
 	})
-	s.front = startFront(t, s.program.URL)
+	s.front = startFront(t)
+	s.front.add(t, s.program.URL)
 	s.others.url = gatewaytest.ServeUpstream(t, &s.others)
 	return s
 }
 
-// front stands between a client and the gateway, and keeps what went through.
+// front stands between a client and the replicas of the gateway, which it asks in turn, and keeps what went through.
 type front struct {
-	url string
+	url      string
+	replicas []*url.URL
+	asked    atomic.Int64
 
 	mu    sync.Mutex
 	calls []exchange
 }
 
-func startFront(t *testing.T, gateway string) *front {
+// add adds a replica, before the first request.
+func (f *front) add(t *testing.T, replica string) {
 	t.Helper()
-	target, err := url.Parse(gateway)
+	target, err := url.Parse(replica)
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.replicas = append(f.replicas, target)
+}
+
+func startFront(t *testing.T) *front {
+	t.Helper()
 	f := &front{}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.FlushInterval = -1
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(f.replicas[int(f.asked.Add(1))%len(f.replicas)])
+		r.Out.Host = r.In.Host
+	}}
 	transport := &http.Transport{} // of its own: servers of other tests close connections of the default one when they end
 	t.Cleanup(transport.CloseIdleConnections)
 	proxy.Transport = transport

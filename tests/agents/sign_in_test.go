@@ -92,10 +92,12 @@ func (s *session) environment() []string {
 }
 
 // signedIn gives a task to a Claude Code that is signed in.
-func (s *session) signedInClaude(t *testing.T, model, task string) outcome {
+func (s *session) signedInClaude(t *testing.T, model, task string, options ...string) outcome {
 	t.Helper()
-	return s.run(t, []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}, s.installed("claude"), "-p", task, "--model", model,
-		"--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Read,Write,Bash", "--max-turns", "10")
+	return s.run(t, []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}, s.installed("claude"), append([]string{
+		"-p", task, "--model", model,
+		"--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Read,Write,Bash", "--max-turns", "10",
+	}, options...)...)
 }
 
 // Two people sign Claude Code in without ever seeing a key; it does its task with models of every provider, and is off

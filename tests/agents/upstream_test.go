@@ -39,9 +39,13 @@ type fault func(w http.ResponseWriter, r *http.Request, simulator http.Handler)
 
 func startUpstream(t *testing.T, faults ...fault) *upstream {
 	t.Helper()
-	u := &upstream{simulator: simulator.New(simulator.Options{Now: simulatortest.Time, Check: strict.Check}), faults: faults}
+	u := &upstream{simulator: newSimulator(), faults: faults}
 	u.url = gatewaytest.ServeUpstream(t, u)
 	return u
+}
+
+func newSimulator() http.Handler {
+	return simulator.New(simulator.Options{Now: simulatortest.Time, Check: strict.Check})
 }
 
 // ServeHTTP lets the next fault answer a request to a model, if there is one left.
@@ -51,7 +55,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	next := u.next(r)
+	next, simulator := u.next(r)
 	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 	defer func() { // also where the connection is cut by a panic
 		u.mu.Lock()
@@ -59,21 +63,20 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.calls = append(u.calls, exchange{r.URL.RequestURI(), r.Header, string(body), seen.status, next != nil})
 	}()
 	if next != nil {
-		next(seen, r, u.simulator)
+		next(seen, r, simulator)
 		return
 	}
-	u.simulator.ServeHTTP(seen, r)
+	simulator.ServeHTTP(seen, r)
 }
 
-func (u *upstream) next(r *http.Request) fault {
+func (u *upstream) next(r *http.Request) (next fault, simulator http.Handler) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.faults) == 0 || strings.Contains(strings.ToLower(r.URL.Path), "count") {
-		return nil
+		return nil, u.simulator
 	}
-	first := u.faults[0]
-	u.faults = u.faults[1:]
-	return first
+	next, u.faults = u.faults[0], u.faults[1:]
+	return next, u.simulator
 }
 
 // exchanges are those of requests to a model so far, without those that count tokens.
