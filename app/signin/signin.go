@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/oauth2"
 )
 
 // least is how long a token still holds when it is handed out. Codex keeps one for five minutes.
@@ -25,13 +26,6 @@ type Gateway struct {
 	Dir string // of the files, one for each gateway
 	// Show shows a line to the person who signs in; nil: there is none, and a sign-in fails.
 	Show func(line string)
-}
-
-// kept is what the file of a gateway has.
-type kept struct {
-	Access  string    `json:"access_token"`
-	Expires time.Time `json:"expires_at"`
-	Refresh string    `json:"refresh_token"`
 }
 
 // Dir is the folder of the sign-ins of this user.
@@ -62,16 +56,16 @@ func (g *Gateway) Token(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case now.Access != "" && time.Until(now.Expires) > least:
-		return now.Access, nil
+	case now.AccessToken != "" && time.Until(now.Expiry) > least:
+		return now.AccessToken, nil
 	}
 	at, err := g.endpoints(ctx)
 	if err != nil {
 		return "", err
 	}
-	if now.Refresh != "" {
-		next, err := at.renew(ctx, now.Refresh)
-		if refused, ok := errors.AsType[*refusal](err); !ok || refused.code != "invalid_grant" {
+	if now.RefreshToken != "" {
+		next, err := at.renew(ctx, now.RefreshToken)
+		if refusal(err) != "invalid_grant" {
 			return g.keep(next, err)
 		}
 	}
@@ -89,40 +83,40 @@ func (g *Gateway) SignOut(ctx context.Context) error {
 	}
 	defer unlock()
 	now, err := g.read()
-	if err != nil || now.Refresh == "" {
+	if err != nil || now.RefreshToken == "" {
 		return err
 	}
 	at, err := g.endpoints(ctx)
 	if err != nil {
 		return err
 	}
-	if err := post(ctx, at.Revocation, url.Values{"token": {now.Refresh}}, nil); err != nil {
+	if err := at.revoke(ctx, now.RefreshToken); err != nil {
 		return err
 	}
 	return os.Remove(g.file())
 }
 
 // read is what is kept; nothing where there is no file.
-func (g *Gateway) read() (now kept, err error) {
+func (g *Gateway) read() (now oauth2.Token, err error) {
 	text, err := os.ReadFile(g.file())
 	if errors.Is(err, os.ErrNotExist) {
-		return kept{}, nil
+		return now, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &now)
 	}
 	if err != nil {
-		return kept{}, fmt.Errorf("the sign-in cannot be read; delete %s to sign in again: %w", g.file(), err)
+		return now, fmt.Errorf("the sign-in cannot be read; delete %s to sign in again: %w", g.file(), err)
 	}
 	return now, nil
 }
 
 // keep writes tokens before their first use: the gateway has replaced the former ones.
-func (g *Gateway) keep(t tokens, err error) (string, error) {
+func (g *Gateway) keep(t *oauth2.Token, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(kept{t.Access, time.Now().Add(time.Duration(t.Seconds) * time.Second), t.Refresh})
+	text, err := json.Marshal(t)
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +131,7 @@ func (g *Gateway) keep(t tokens, err error) (string, error) {
 	if err != nil {
 		return "", errors.Join(err, os.Remove(file.Name()))
 	}
-	return t.Access, nil
+	return t.AccessToken, nil
 }
 
 // lock waits until no other process works with the sign-in. The system takes the lock from a
