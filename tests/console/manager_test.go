@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"modelgateway/tests/gatewaytest"
 )
 
@@ -71,5 +73,28 @@ func TestManagerSeesTheCallsOfTheTeam(t *testing.T) {
 			p.see("Team " + name)
 			p.seeNot("of a stranger")
 		}
+		raiseOfManager(t, p, team, of("/auth/keys", "key", `{"name":"spent","team_id":"`+team+`","budget_usd":0}`, memberToken...))
 	})
+}
+
+// raiseOfManager finds the call with a key of the team that its budget has refused, and raises the budget in two clicks.
+func raiseOfManager(t *testing.T, p *page, team, secret string) {
+	t.Helper()
+	served := func() bool {
+		return p.Chat(t, `{"model":"claude-haiku-4-5",`+gatewaytest.HiMessages+`}`, "Authorization", "Bearer "+secret).Status == 200
+	}
+	if served() {
+		t.Error("the budget refuses nothing")
+	}
+	p.visit("/calls?team_id=" + team + "&range=24h")
+	p.choose("Outcome", "Refused by the gateway")
+	p.see("this API key has")
+	p.press("j")
+	p.press(kb.Enter)
+	p.see("status 402")
+	p.click("Raise the budget of spent until…")
+	p.see("Dollars more")
+	p.click("Raise the budget")
+	p.see("The budget of spent is raised")
+	gatewaytest.Until(t, "calls are served", served)
 }
