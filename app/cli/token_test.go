@@ -16,6 +16,7 @@ func signInServer(t *testing.T) string {
 	server := httptest.NewUnstartedServer(nil)
 	url := "http://" + server.Listener.Addr().String()
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.Path {
 		case "/.well-known/oauth-authorization-server":
 			_, _ = fmt.Fprintf(w, `{"device_authorization_endpoint":"%s/device","token_endpoint":"%s/token"}`, url, url)
