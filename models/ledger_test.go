@@ -130,7 +130,7 @@ func TestCallsAreAddedToTheSumsOfTheirDay(t *testing.T) {
 		want := models.Sum{
 			Calls: 2, Failed: 1, Estimated: 1, Unpriced: 1, InputTokens: 22, CachedTokens: 6, CacheWriteTokens: 8,
 			OutputTokens: 50, ReasoningTokens: 12, Cost: 75, CacheWriteHourTokens: 4, Searches: 26, Requests: 28, Images: 30,
-			Seconds: 32, Characters: 34,
+			Seconds: 32, Characters: 34, CacheMisses: 2,
 		}
 		if groups[group] != want || len(groups) != 3 {
 			t.Errorf("%+v", groups)
