@@ -47,20 +47,13 @@ type CallCache struct {
 	Cost         int64   `json:"cost"`              // micro-dollars that they cost more than read from the cache
 }
 
-// CacheMisses are what some calls of sessions missed.
-type CacheMisses struct {
-	Calls, Tokens int64
-	Cost          int64 // micro-dollars; see CallCache
-}
-
-// Add adds a call of the ledger.
-func (m *CacheMisses) Add(c *Call) {
+// Missed is what a call of the ledger missed: how many tokens, and how many micro-dollars they cost more than from the cache.
+func (c *Call) Missed() (tokens, cost int64) {
 	if c.CacheMiss <= CacheComplete {
-		return
+		return 0, 0
 	}
-	m.Calls++
-	if c.decodeDetail(); c.Details.Cache != nil {
-		m.Tokens += c.Details.Cache.MissedTokens
-		m.Cost += c.Details.Cache.Cost
+	if c.decodeDetail(); c.Details.Cache == nil {
+		return 0, 0
 	}
+	return c.Details.Cache.MissedTokens, c.Details.Cache.Cost
 }

@@ -14,8 +14,9 @@ type Session struct {
 	First            NamedCall // its first call
 	BeganAt, EndedAt int64     // Unix microseconds: of the first call, and the end of the one that began last
 	Models           []string  // that answered, or were tried last
-	Misses           CacheMisses
 	Sum
+
+	MissedTokens int64 // that its calls paid again: see CallCache
 }
 
 const sessionIDMark = "session_"
@@ -155,7 +156,10 @@ func (s *Store) addMisses(db *gorm.DB, where ledgerFilter, numbers []int64, sess
 		if err := c.readRest(rows[i].Rest, rows[i].ID); err != nil {
 			return err
 		}
-		sessions[slices.Index(numbers, rows[i].SessionN)].Misses.Add(&c)
+		of := &sessions[slices.Index(numbers, rows[i].SessionN)]
+		tokens, cost := c.Missed()
+		of.MissedTokens += tokens
+		of.Add(&Sum{CacheMisses: 1, CacheMissCost: cost})
 	}
 	return nil
 }

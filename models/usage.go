@@ -53,14 +53,13 @@ func (s *Sum) Add(o *Sum) {
 
 // AddCall adds a call.
 func (s *Sum) AddCall(c *Call) {
-	var missed CacheMisses
-	missed.Add(c)
+	_, missed := c.Missed()
 	s.Add(&Sum{
 		Calls: 1, Failed: count(c.Failed()), Estimated: count(c.Estimated), Unpriced: count(!c.Priced),
 		InputTokens: c.InputTokens, CachedTokens: c.CachedTokens, CacheWriteTokens: c.CacheWriteTokens,
 		OutputTokens: c.OutputTokens, ReasoningTokens: c.ReasoningTokens, Cost: c.Cost,
 		CacheWriteHourTokens: c.CacheWriteHourTokens, Searches: c.Searches, Requests: c.Requests, Images: c.Images,
-		Seconds: c.Seconds, Characters: c.Characters, CacheMisses: missed.Calls, CacheMissCost: missed.Cost,
+		Seconds: c.Seconds, Characters: c.Characters, CacheMisses: count(c.CacheMiss > CacheComplete), CacheMissCost: missed,
 	})
 }
 

@@ -103,7 +103,7 @@ type sessionPart struct {
 	models.Sum
 	began, ended int64 // Unix microseconds
 	models       []string
-	misses       models.CacheMisses
+	missedTokens int64
 }
 
 // add adds the next call.
@@ -113,7 +113,8 @@ func (p *sessionPart) add(c *models.Call) {
 	}
 	p.ended = c.BeganAt + c.DurationUS
 	p.AddCall(c)
-	p.misses.Add(c)
+	tokens, _ := c.Missed()
+	p.missedTokens += tokens
 	if model := cmp.Or(c.Served, c.Model); !slices.Contains(p.models, model) {
 		p.models = append(p.models, model)
 	}
@@ -123,7 +124,7 @@ func (p *sessionPart) show() api.SessionPart {
 	shown := api.SessionPart{
 		BeganAtMS: time.UnixMicro(p.began).UnixMilli(), EndedAtMS: time.UnixMicro(p.ended).UnixMilli(),
 		UsageSums: usageSums(&p.Sum), Models: []string{},
-		CacheMisses: p.misses.Calls, CacheMissedTokens: p.misses.Tokens, CacheMissCostUSD: api.USD(p.misses.Cost),
+		CacheMisses: p.CacheMisses, CacheMissedTokens: p.missedTokens, CacheMissCostUSD: api.USD(p.CacheMissCost),
 	}
 	shown.DurationMS = shown.EndedAtMS - shown.BeganAtMS
 	if p.InputTokens > 0 {
@@ -137,7 +138,7 @@ func (p *sessionPart) show() api.SessionPart {
 }
 
 func showSession(s *models.Session) api.AgentSession {
-	part := sessionPart{s.Sum, s.BeganAt, s.EndedAt, s.Models, s.Misses}
+	part := sessionPart{s.Sum, s.BeganAt, s.EndedAt, s.Models, s.MissedTokens}
 	c := &s.First
 	return api.AgentSession{
 		ID: models.SessionIDText(c.SessionN), Object: api.ObjectSession, Name: c.Session,
