@@ -43,11 +43,12 @@ func (s *Store) MoveCalls(ctx context.Context, now time.Time, limit int) (more b
 		if err := rows.Find(&calls).Error; err != nil {
 			return err
 		}
-		if more, to = from != "", ""; len(calls) == 0 {
-			return nil
+		full := len(calls) == limit
+		if more, to = full || from != "", ""; full {
+			to = calls[limit-1].ID
 		}
-		if len(calls) == limit {
-			more, to = true, calls[limit-1].ID
+		if len(calls) == 0 {
+			return nil
 		}
 		names, err := s.names.numberCalls(on.tx, calls, numbers)
 		if err != nil {

@@ -90,7 +90,7 @@ func (at endpoints) signIn(ctx context.Context, show func(line string)) (*oauth2
 		return t, nil
 	case refusal(err) == "access_denied":
 		return nil, errors.New("the sign-in was refused in the browser")
-	case refusal(err) == "expired_token", errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+	case refusal(err) == "expired_token", errors.Is(err, context.DeadlineExceeded) && time.Now().After(code.Expiry):
 		return nil, errors.New("the code was not confirmed in time: run the command again")
 	}
 	return nil, fmt.Errorf("sign in: %w", err)
