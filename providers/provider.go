@@ -57,6 +57,8 @@ type Properties struct {
 type Options struct {
 	Name          string // of the provider, in errors; empty: that of the package's own Driver
 	BaseURL       string // without a trailing slash and without the API's version
+	Region        string // of a cloud
+	Project       string // of a cloud
 	HeaderTimeout time.Duration
 	IdleTimeout   time.Duration
 	Now           func() time.Time // the time of answers whose upstream does not say it
@@ -94,9 +96,9 @@ type Abilities struct {
 	RunsTools bool
 	// TakesMedia says that its models read pictures and PDFs where no list knows what they read.
 	TakesMedia bool
-	// Speaks says whether it speaks a dialect of the clients itself: it sends the client's bytes,
-	// and rewrites only what must change.
-	Speaks func(llm.Dialect) bool
+	// Speaks says whether it speaks a dialect of the clients itself with a model, or with any of
+	// its models where that is nil: it sends the client's bytes, and rewrites only what must change.
+	Speaks func(d llm.Dialect, m *catalog.Model) bool
 	// PrepareEmbeddings is Prepare for a request of the dialect of dialects/embeddings, the only
 	// one that asks for vectors.
 	PrepareEmbeddings func(call Call) (Exchange, error)

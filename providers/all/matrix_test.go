@@ -52,7 +52,7 @@ func TestEveryDialectsSDKReadsTheRecordingsOfEveryProvider(t *testing.T) {
 					Server: providers.Server{ChatOnly: true}, // OpenAI's recordings here are of chat completions
 				})
 				// A provider that speaks the dialect sends on what came, also what no SDK reads; for chat it is repaired.
-				if speaks := provider.Abilities().Speaks; name == "chat" || speaks == nil || !speaks(llm.Dialect(name)) {
+				if speaks := provider.Abilities().Speaks; name == "chat" || speaks == nil || !speaks(llm.Dialect(name), nil) {
 					play(t, up, c, recordings, &server{dialect: c.dialect, models: models, name: d.Name, provider: provider})
 				}
 				// Also where the provider translates, which one that speaks the dialect does not do otherwise.

@@ -54,12 +54,12 @@ func (p *Provider) Abilities() providers.Abilities {
 }
 
 // isNative says that clients of the Messages API are served with their own bytes.
-func isNative(d llm.Dialect) bool { return d == llm.Messages }
+func isNative(d llm.Dialect, _ *catalog.Model) bool { return d == llm.Messages }
 
 // Prepare makes the client's request the upstream's, or translates it where the
 // client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	if isNative(call.Request.Source.Dialect()) {
+	if isNative(call.Request.Source.Dialect(), call.Model) {
 		return p.native(call, messagesPath)
 	}
 	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}

@@ -17,7 +17,7 @@ const countPath = messagesPath + "/count_tokens"
 
 // count asks Anthropic for the tokens of a prompt.
 func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	if !isNative(call.Request.Source.Dialect()) {
+	if !isNative(call.Request.Source.Dialect(), call.Model) {
 		return p.countTranslated(ctx, call, key)
 	}
 	n, err := p.native(call, countPath)

@@ -104,7 +104,7 @@ var errNoCounting = errors.New("chat completions cannot count the tokens of a pr
 
 // count asks the Responses API for the tokens of a prompt.
 func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	if d := call.Request.Source.Dialect(); (d != llm.Responses || !p.speaks(d)) && p.api(call.Model) == catalog.APIChat {
+	if d := call.Request.Source.Dialect(); (d != llm.Responses || !p.speaks(d, call.Model)) && p.api(call.Model) == catalog.APIChat {
 		return providers.Count{}, errNoCounting
 	}
 	return p.responses.Count(ctx, call, key)

@@ -57,7 +57,7 @@ func provider(url string) *Provider { return New(openaitest.Options(url, provide
 // A server with a copy of the API is asked by chat completions.
 func TestServersWithChatCompletionsOnlyAreNotCalledNatively(t *testing.T) {
 	p := New(providers.Options{Server: providers.Server{ChatOnly: true}})
-	if p.speaks(llm.Responses) || !p.speaks(llm.Chat) || !provider("").speaks(llm.Responses) || provider("").speaks(llm.Messages) {
+	if p.speaks(llm.Responses, nil) || !p.speaks(llm.Chat, nil) || !provider("").speaks(llm.Responses, nil) || provider("").speaks(llm.Messages, nil) {
 		t.Error("it speaks something else")
 	}
 }

@@ -55,7 +55,7 @@ func (p *Provider) Abilities() providers.Abilities {
 
 // speaks says that clients of OpenAI's dialects are served with their own bytes: those of the
 // Responses API by servers that have it.
-func (p *Provider) speaks(d llm.Dialect) bool {
+func (p *Provider) speaks(d llm.Dialect, _ *catalog.Model) bool {
 	return d == llm.Chat || d == llm.Embeddings || d == llm.Responses && !p.server.ChatOnly
 }
 
@@ -63,7 +63,7 @@ func (p *Provider) speaks(d llm.Dialect) bool {
 // client speaks another dialect.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	switch d := call.Request.Source.Dialect(); {
-	case !p.speaks(d):
+	case !p.speaks(d, call.Model):
 		return p.translated(call)
 	case d == llm.Responses:
 		return p.responses.Prepare(call)

@@ -52,7 +52,7 @@ func (s *Service) keptByProvider(name string) bool {
 		return false
 	}
 	u := router.Upstreams[model.Provider]
-	return u != nil && u.Speaks(llm.Responses)
+	return u != nil && u.Speaks(llm.Responses, model)
 }
 
 // unreadable is the error of a conversation that is not kept, or of a database that does not

@@ -71,7 +71,7 @@ func (countedExchange) Properties() providers.Properties {
 	return providers.Properties{MaxOutput: 32_000}
 }
 
-func ofMessages(d llm.Dialect) bool { return d == llm.Messages }
+func ofMessages(d llm.Dialect, _ *catalog.Model) bool { return d == llm.Messages }
 
 func (e countedExchange) Open(ctx context.Context, _ string) (llm.Stream, error) {
 	of, _ := ctx.Value(turnKey{}).(*turn)

@@ -238,7 +238,7 @@ func (c *Call) addBeside(of *catalog.Amounts, price catalog.Price, searches, ima
 // only one that speaks the client's dialect gets them.
 func (c *Call) mayHost(model *catalog.Model) bool {
 	u := c.plan.Router().Upstreams[model.Provider]
-	return u != nil && u.Speaks(c.input.Request.Source.Dialect())
+	return u != nil && u.Speaks(c.input.Request.Source.Dialect(), model)
 }
 
 // margins are by how much more tokens a prompt has, in percent, than is estimated from its bytes: 99

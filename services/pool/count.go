@@ -6,14 +6,16 @@ import (
 	"errors"
 	"slices"
 
+	"modelgateway/catalog"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )
 
-// Speaks says whether the provider speaks a dialect of the clients itself.
-func (u *Upstream) Speaks(d llm.Dialect) bool {
-	return u.can.Speaks != nil && u.can.Speaks(d)
+// Speaks says whether the provider speaks a dialect of the clients itself with a model, or with
+// any of its models where that is nil.
+func (u *Upstream) Speaks(d llm.Dialect, m *catalog.Model) bool {
+	return u.can.Speaks != nil && u.can.Speaks(d, m)
 }
 
 // ErrCannotCount says that a provider has no way to count the tokens of a prompt, or no key

@@ -48,7 +48,7 @@ func (r *Router) Count(ctx context.Context, input Input, model *catalog.Model) (
 		count, id, err := u.Count(ctx, providers.Call{Request: input.Request, Model: at})
 		got.Route.Provider, got.Route.RequestID = at.Provider, id
 		if err == nil {
-			got.Count, got.Route.Native = &count, u.Speaks(input.Request.Source.Dialect())
+			got.Count, got.Route.Native = &count, u.Speaks(input.Request.Source.Dialect(), at)
 			return got, nil
 		}
 		if !errors.Is(err, pool.ErrCannotCount) {

@@ -113,7 +113,7 @@ func TestASettledCallIsNotRetried(t *testing.T) {
 type speaking struct{ *queued }
 
 func (speaking) Abilities() providers.Abilities {
-	return providers.Abilities{Speaks: func(llm.Dialect) bool { return true }}
+	return providers.Abilities{Speaks: func(llm.Dialect, *catalog.Model) bool { return true }}
 }
 
 func TestAnUpstreamThatSpeaksTheDialectBeginsTheStreamItself(t *testing.T) {

@@ -294,7 +294,7 @@ func (c *Candidate) prepare(input Input) (err error) {
 	if c.upstream == nil {
 		return c.router.notConfigured(c.Model.Provider)
 	}
-	c.route.Native = c.upstream.Speaks(input.Request.Source.Dialect())
+	c.route.Native = c.upstream.Speaks(input.Request.Source.Dialect(), c.Model)
 	c.exchange, err = c.upstream.Prepare(call)
 	if err != nil {
 		return err

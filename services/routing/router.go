@@ -49,7 +49,7 @@ func (r *Router) Images(provider string) providers.Images {
 // address of the vendor whose API it is.
 func (r *Router) Vendors(d llm.Dialect) bool {
 	for _, u := range r.Upstreams {
-		if !u.Vendor && u.Speaks(d) {
+		if !u.Vendor && u.Speaks(d, nil) {
 			return false
 		}
 	}
