@@ -48,12 +48,17 @@ func derive(cfg *config.Config, warn *warner) (*derived, error) {
 	}
 	d.catalog = list
 	if d.own, err = all.Own(*cfg, list.Own()); err != nil {
-		faults = append(faults, fmt.Errorf("MODELS_FILE: %w", err))
+		faults = append(faults, err)
 	}
 	aliases := list.Aliases()
 	maps.Copy(aliases, cfg.ModelAliases)
 	if d.aliases, err = registry.NewAliases(list, aliases); err != nil {
 		faults = append(faults, fmt.Errorf("MODEL_ALIASES: %w", err))
+	}
+	for _, provider := range cfg.ProviderOrder {
+		if !slices.Contains(list.Providers(), provider) {
+			faults = append(faults, fmt.Errorf("PROVIDER_ORDER: no provider is called %q; there are %s", provider, strings.Join(list.Providers(), ", ")))
+		}
 	}
 	names := modelNames{list: list, aliases: d.aliases, discovery: cfg.ModelDiscovery, warn: warn}
 	faults = append(faults, names.check("DEFAULT_KEY_MODELS", cfg.Spend.Keys.Models),

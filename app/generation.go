@@ -51,6 +51,7 @@ func (g *gateway) generation(cfg config.Config, of *derived, last *generation) *
 	if len(upstreams) == 0 {
 		models.Trial = trial(cfg)
 	}
+	models.Order = cfg.ProviderOrder
 	models.Aliases, models.AliasesOnly = of.aliases, cfg.ModelAliasesOnly
 	if last != nil {
 		models.Inherit(last.router.Models)

@@ -82,15 +82,11 @@ func keySettings() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// keySetting names the setting that configures a provider: that of its key, or of its
-// address where it needs no key.
+// keySetting names the setting that configures a provider.
 func keySetting(provider string) string {
 	for _, p := range all.Settings() {
-		switch {
-		case p.Name == provider && p.Keyless:
-			return p.BaseURLSetting()
-		case p.Name == provider:
-			return p.KeySetting()
+		if p.Name == provider {
+			return p.NameSetting()
 		}
 	}
 	return ""

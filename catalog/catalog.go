@@ -186,7 +186,7 @@ func (c *Catalog) nameOf(m Model) string {
 	switch own := c.provider(m.Provider); {
 	case m.like != "":
 		return m.like
-	case own == nil || own.Facts == "" || c.Sells(m.Provider, m.Upstream) || !c.Sells(m.Provider, m.ID):
+	case own == nil || !c.hasFacts(own) || c.Sells(m.Provider, m.Upstream) || !c.Sells(m.Provider, m.ID):
 		return m.Upstream
 	}
 	return m.ID
@@ -195,13 +195,16 @@ func (c *Catalog) nameOf(m Model) string {
 // traits are those of the first rule that matches. A provider of the operator's has those
 // of its type after its own.
 func (c *Catalog) traits(provider, upstream string) Traits {
-	rules := [2][]Rule{c.rules[provider]}
+	rules, names := [2][]Rule{c.rules[provider]}, [2]string{upstream, upstream}
 	if own := c.provider(provider); own != nil {
 		rules[1] = c.rules[own.Type]
+		if owner, name := c.owner(own, upstream); owner != "" {
+			rules[1], names[1] = c.rules[owner], name
+		}
 	}
-	for _, some := range rules { // not joined: this is done for each call of a model that is not listed
+	for at, some := range rules { // not joined: this is done for each call of a model that is not listed
 		for i := range some {
-			if matchesAny(some[i].Match, upstream) {
+			if matchesAny(some[i].Match, names[at]) {
 				return some[i].Traits
 			}
 		}

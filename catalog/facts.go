@@ -100,10 +100,28 @@ func (c *Catalog) Sells(provider, id string) bool {
 
 // fact is facts.find for any provider.
 func (c *Catalog) fact(provider, id string) (found *lists.Fact, exact bool) {
-	if own := c.provider(provider); own != nil {
-		provider = own.Facts
+	own := c.provider(provider)
+	if own == nil {
+		return c.facts.find(provider, id)
 	}
-	return c.facts.find(provider, id)
+	if owner, name := c.owner(own, id); owner != "" {
+		return c.facts.find(owner, name)
+	}
+	return c.facts.find(own.Facts, id)
+}
+
+// hasFacts says whether something is known of the models of a provider.
+func (c *Catalog) hasFacts(own *Provider) bool {
+	preset := c.preset(own.Preset)
+	return own.Facts != "" || preset != nil && preset.Owner != nil
+}
+
+// owner is Preset.Owner of a provider.
+func (c *Catalog) owner(own *Provider, id string) (provider, name string) {
+	if preset := c.preset(own.Preset); preset != nil && preset.Owner != nil {
+		return preset.Owner(id)
+	}
+	return "", ""
 }
 
 // families are patterns of the names that a provider gives its models. A name of one
@@ -205,7 +223,8 @@ func (c *Catalog) learn(m *Model) {
 	if m.Input == nil {
 		m.Input, m.Output = found.Input, found.Output
 	}
-	if !m.Price.Known && len(found.Prices) > 0 {
+	ofFacts := !m.Price.Known && len(found.Prices) > 0
+	if ofFacts {
 		m.Price, m.later = factPrice(found.Prices[0]), nil
 		for _, p := range found.Prices[1:] {
 			from, err := time.Parse(time.DateOnly, p.From)
@@ -216,6 +235,9 @@ func (c *Catalog) learn(m *Model) {
 		if !exact {
 			m.PriceOf = found.ID
 		}
+	}
+	if ofFacts {
+		c.priceRegion(m)
 	}
 	if !exact {
 		return
@@ -230,6 +252,23 @@ func (c *Catalog) learn(m *Model) {
 		m.state = found.State
 		m.Ends, _ = time.Parse(time.DateOnly, found.Ends) // the zero time when there is none
 		m.Successor = found.Successor
+	}
+}
+
+// priceRegion makes the price of a model that of its region at a cloud.
+func (c *Catalog) priceRegion(m *Model) {
+	const tenthMore = perMillion * 11 / 10
+	own := c.provider(m.Provider)
+	if own == nil {
+		return
+	}
+	preset := c.preset(own.Preset)
+	if preset == nil || preset.Regional == nil || !preset.Regional(own.Account.Region, c.nameOf(*m)) {
+		return
+	}
+	m.Price = m.Price.times(tenthMore)
+	for i := range m.later {
+		m.later[i].Price = m.later[i].times(tenthMore)
 	}
 }
 

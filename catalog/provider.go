@@ -19,8 +19,17 @@ type Preset struct {
 	Type  string // the provider of the embedded catalogue whose API it has
 	Facts string // see Provider
 	Rules []Rule // tried before those of Type
-	On    bool   // the environment configures it
-	Free  bool   // its models cost nothing, unless a price is set
+	// Owner is the provider of the embedded catalogue that has made a model of a cloud, and its
+	// name there; empty: none. Its traits and facts are the model's. nil: that is not in the name.
+	Owner func(id string) (provider, name string)
+	// Regional says whether a model of an Owner costs a tenth more in a region than its maker
+	// asks, since the call stays there. nil: none does.
+	Regional func(region, id string) bool
+	On       bool // the environment configures it
+	Free     bool // its models cost nothing, unless a price is set
+
+	Region, Project string // of a cloud, as the environment has them
+
 }
 
 // Provider is a provider beside those of the embedded catalogue: of the operator's file,
@@ -38,6 +47,67 @@ type Provider struct {
 	Discovery bool // its list of models is read
 	Timeouts  Timeouts
 	Line      int // of the file; 0 where it is not of the file
+	Account   Account
+}
+
+// Account is one of a cloud: where it is, and whose credentials sign calls where there is no key.
+// What is empty is that of the environment.
+type Account struct {
+	Region  string `yaml:"-"`
+	Project string `yaml:"-"`
+
+	// Of aws.
+	Profile     string   `yaml:"profile"`
+	AccessKeyID string   `yaml:"access_key_id"`
+	Role        string   `yaml:"role"` // that is assumed
+	ExternalID  string   `yaml:"external_id"`
+	Tags        []string `yaml:"tags"` // of the session of the role: user, team
+
+	// Of google.
+	File string `yaml:"file"` // with the credential
+
+	// Of azure.
+	Tenant          string `yaml:"tenant"`
+	ClientID        string `yaml:"client_id"`
+	TokenFile       string `yaml:"token_file"` // with a token of another issuer
+	ManagedIdentity bool   `yaml:"managed_identity"`
+	AuthorityHost   string `yaml:"authority_host"`
+
+	Secret KeySource `yaml:"-"` // of the access key or the client
+}
+
+// accountMembers are the members of auth by cloud, and which of them is the secret.
+var accountMembers = map[string][]string{
+	"aws":    {"secret_access_key", "profile", "access_key_id", "role", "external_id", "tags"},
+	"google": {"", "file"},
+	"azure":  {"client_secret", "tenant", "client_id", "token_file", "managed_identity", "authority_host"},
+}
+
+// UnmarshalYAML reads {aws: {…}}, {google: {…}} or {azure: {…}}.
+func (a *Account) UnmarshalYAML(node *yaml.Node) error {
+	cloud, members := node.Content[0].Value, node.Content[1]
+	known := accountMembers[cloud]
+	if known == nil || members.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: %w", node.Line, errAuth)
+	}
+	rest := *members
+	rest.Content = nil
+	for pair := range slices.Chunk(members.Content, 2) {
+		switch name := pair[0].Value; {
+		case !slices.Contains(known, name) || name == "":
+			return fmt.Errorf("line %d: auth: %s has %s, not %q", pair[0].Line, cloud, strings.Join(known, ", "), name)
+		case name == known[0]:
+			var secret keySources
+			if err := secret.UnmarshalYAML(pair[1]); err != nil || len(secret) != 1 {
+				return cmp.Or(err, error(errLiteralKey))
+			}
+			a.Secret = secret[0]
+		default:
+			rest.Content = append(rest.Content, pair...)
+		}
+	}
+	type plain Account
+	return rest.Decode((*plain)(a))
 }
 
 // Timeouts are those of one provider; 0 is that of all.
@@ -67,6 +137,8 @@ type providerEntry struct {
 	Auth      authEntry         `yaml:"auth"`
 	Headers   map[string]string `yaml:"headers"`
 	Query     map[string]string `yaml:"query"`
+	Region    string            `yaml:"region"`
+	Project   string            `yaml:"project"`
 	Discovery *bool             `yaml:"discovery"`
 	Timeouts  Timeouts          `yaml:"timeouts"`
 	Models    []modelEntry      `yaml:"models"`
@@ -109,21 +181,29 @@ func (k *keySources) UnmarshalYAML(node *yaml.Node) error {
 
 var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
 
-// authEntry is bearer, none or {header: NAME}.
-type authEntry string
+// authEntry is bearer, none, {header: NAME} or an account of a cloud.
+type authEntry struct {
+	way     string
+	account *Account
+}
+
+var errAuth = errors.New("auth must be bearer, none, {header: NAME}, or one of {aws: {…}}, {google: {…}} and {azure: {…}}")
 
 // UnmarshalYAML reads the way of the key.
 func (a *authEntry) UnmarshalYAML(node *yaml.Node) error {
 	switch {
 	case node.Kind == yaml.ScalarNode && (node.Value == AuthBearer || node.Value == AuthNone):
-		*a = authEntry(node.Value)
+		a.way = node.Value
 		return nil
-	case node.Kind == yaml.MappingNode && len(node.Content) == 2 && node.Content[0].Value == "header" &&
-		headerName.MatchString(node.Content[1].Value):
-		*a = authEntry(http.CanonicalHeaderKey(node.Content[1].Value))
+	case node.Kind != yaml.MappingNode || len(node.Content) != 2:
+	case node.Content[0].Value == "header" && headerName.MatchString(node.Content[1].Value):
+		a.way = http.CanonicalHeaderKey(node.Content[1].Value)
 		return nil
+	default:
+		a.account = new(Account)
+		return a.account.UnmarshalYAML(node)
 	}
-	return fmt.Errorf("line %d: auth must be bearer, none or {header: NAME}", node.Line)
+	return fmt.Errorf("line %d: %w", node.Line, errAuth)
 }
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
@@ -156,7 +236,10 @@ func (c *Catalog) addPresets(presets []Preset) {
 	c.presets = presets
 	for _, p := range presets {
 		if p.On {
-			c.addProvider(Provider{Name: p.Name, Type: p.Type, Preset: p.Name, Facts: p.Facts, Discovery: true}, p.Rules)
+			c.addProvider(Provider{
+				Name: p.Name, Type: p.Type, Preset: p.Name, Facts: p.Facts, Discovery: true,
+				Account: Account{Region: p.Region, Project: p.Project},
+			}, p.Rules)
 		}
 	}
 }
@@ -236,12 +319,17 @@ func (c *Catalog) mergeProvider(e providerEntry, line int) error {
 		}
 	}
 	p := Provider{
-		Name: e.Name, Type: e.Type, Preset: e.Preset, Facts: e.Facts, BaseURL: e.BaseURL, Keys: e.Keys, Auth: string(e.Auth),
+		Name: e.Name, Type: e.Type, Preset: e.Preset, Facts: e.Facts, BaseURL: e.BaseURL, Keys: e.Keys, Auth: e.Auth.way,
 		Headers: e.Headers, Query: e.Query, Timeouts: e.Timeouts, Discovery: len(e.Models) == 0, Line: line,
 	}
+	if e.Auth.account != nil {
+		p.Account = *e.Auth.account
+	}
+	p.Account.Region, p.Account.Project = e.Region, e.Project
 	rules := e.Rules
 	if preset != nil {
 		p.Type, p.Facts = preset.Type, cmp.Or(p.Facts, preset.Facts)
+		p.Account.Region, p.Account.Project = cmp.Or(e.Region, preset.Region), cmp.Or(e.Project, preset.Project)
 		rules = slices.Concat(rules, preset.Rules)
 	} else if p.BaseURL == "" {
 		p.Facts = cmp.Or(p.Facts, p.Type)

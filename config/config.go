@@ -38,6 +38,7 @@ type Config struct {
 	ModelsFile           string
 	ModelsListed         string // ListServed or ListAll
 	ModelAliases         map[string]string
+	ProviderOrder        []string // which providers serve a name that several have, in this order
 	ModelAliasesOnly     bool
 	ModelDiscovery       bool
 	ModelRedirectRetired bool
@@ -84,6 +85,8 @@ type Config struct {
 	LogPrompts            string        // LogPromptsOff, LogPromptsErrors or LogPromptsAll
 	LogPromptsDays        int           // how long they are kept
 	ResponsesStore        time.Duration // how long conversations are kept; 0: not at all
+
+	Ambient map[string]string // variables of the clouds' own programs that only the .env file sets
 
 	Compose bool // docker-compose.yml has started it
 
@@ -188,6 +191,9 @@ func (l *loader) serving() []row {
 				"configured providers are known to sell; a model can be called in both cases"),
 		plain("MODEL_ALIASES", "", aliases(&l.ModelAliases),
 			"Other names of models; one * in a name stands for any text, and a name may be that of another model"),
+		plain("PROVIDER_ORDER", "", providerNames(&l.ProviderOrder),
+			"Providers that serve a model under its plain name, such as anthropic,bedrock,vertex: the first that is configured and has it, "+
+				"then the others when that one cannot answer; when empty only its maker"),
 		plain("MODEL_ALIASES_ONLY", "false", boolean(&l.ModelAliasesOnly), "Whether the list of models has nothing but the aliases without a *"),
 		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether the lists of models are read from the providers"),
 		plain("MODEL_REDIRECT_RETIRED", "false", boolean(&l.ModelRedirectRetired),

@@ -35,6 +35,7 @@ func (l *loader) parseDotenv(text string) (vars map[string]string, faults []stri
 			err = fmt.Errorf("%s is set a second time", name)
 		case known && err != nil:
 			err = fmt.Errorf("%s: %w", name, err)
+		case isCloudName(name):
 		case !known && err == nil && !isComposeName(name):
 			err = errors.New(l.unknown(name))
 		}

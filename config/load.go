@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,6 +111,12 @@ func (l *loader) dotenv(path string) map[string]string {
 	vars, faults := l.parseDotenv(text)
 	for _, fault := range faults {
 		l.fault("%s: %s", oneLine(path), fault)
+	}
+	l.Ambient = map[string]string{}
+	for name, value := range vars {
+		if _, set := l.environ[name]; isCloudName(name) && !set && !slices.Contains(l.known, name) {
+			l.Ambient[name] = value
+		}
 	}
 	return vars
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -120,6 +121,17 @@ func nameDistance(a, b string) int {
 	bareA, bareB := strings.ReplaceAll(a, "_", ""), strings.ReplaceAll(b, "_", "")
 	return min(spelling.Distance(a, b, maxEdits), spelling.Distance(bareA, bareB, maxEdits))
 }
+
+// isCloudName says whether a variable is one of the clouds' own programs, which read the
+// credentials of calls from them.
+func isCloudName(name string) bool {
+	return slices.ContainsFunc([]string{
+		"AWS_", "GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "IDENTITY_", "AZURE_TENANT_", "AZURE_CLIENT_", "AZURE_FEDERATED_", "AZURE_AUTHORITY_",
+	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// ambient is a variable of the clouds' own programs, of the environment or the .env file.
+func (l *loader) ambient(name string) string { return cmp.Or(l.environ[name], l.Ambient[name]) }
 
 // foreignNames are variables of other programs that are near a setting.
 var foreignNames = []string{

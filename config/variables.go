@@ -34,11 +34,11 @@ func (l *loader) nameVariables(environ map[string]string, dotenv string) {
 	}
 }
 
-// namedVariables are the values of env under providers of a models file. The faults of
-// the file are reported where it is read.
+// namedVariables are the values of env under providers of a models file: of keys, and of the
+// secrets of auth. The faults of the file are reported where it is read.
 func namedVariables(text []byte) []string {
 	var f struct {
-		Providers []struct{ Keys yaml.Node }
+		Providers []struct{ Keys, Auth yaml.Node }
 	}
 	_ = yaml.Unmarshal(text, &f)
 	var names []string
@@ -46,6 +46,9 @@ func namedVariables(text []byte) []string {
 		sources := []*yaml.Node{&p.Keys}
 		if p.Keys.Kind == yaml.SequenceNode {
 			sources = p.Keys.Content
+		}
+		for _, account := range p.Auth.Content {
+			sources = append(sources, account.Content...)
 		}
 		for _, source := range sources {
 			var key struct{ Env string }

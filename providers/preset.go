@@ -13,11 +13,19 @@ type Preset struct {
 	OTelName string // in the semantic conventions of OpenTelemetry; empty: Name
 	// Facts is the provider whose models it serves under the same names, so that their
 	// prices and limits hold; empty: none.
-	Facts  string
-	Rules  []catalog.Rule // traits of its models; tried before those of Type
-	Sign   Sign           // nil: the driver's own way
-	Server Server
+	Facts    string
+	Owner    func(id string) (provider, name string) // see catalog.Preset
+	Regional func(region, id string) bool            // see catalog.Preset
+	Rules    []catalog.Rule                          // traits of its models; tried before those of Type
+	Sign     Sign                                    // nil: the driver's own way
+	Login    Login                                   // signs where there is no key; nil: nothing does
+	New      func(Options) Provider                  // nil: that of Type
+	Server   Server
 }
+
+// Login makes what signs the calls of an account of a cloud, with credentials that renew
+// themselves. secret is that of Account.Secret. Its error is one of the settings.
+type Login func(account catalog.Account, secret config.Secret) (Sign, error)
 
 // Server says how a server differs from the API that it copies.
 type Server struct {

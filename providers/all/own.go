@@ -20,7 +20,8 @@ func CatalogPresets(cfg config.Config) []catalog.Preset {
 	for _, p := range Presets() {
 		all = append(all, catalog.Preset{
 			Name: p.Name, Type: p.Type, Facts: p.Facts, Rules: p.Rules, On: cfg.Providers[p.Name].Configured(),
-			Free: p.Keyless,
+			Free: p.Keyless && !p.ProviderSettings.Login, Owner: p.Owner, Regional: p.Regional,
+			Region: cfg.Providers[p.Name].Region, Project: cfg.Providers[p.Name].Project,
 		})
 	}
 	return all
@@ -34,9 +35,8 @@ func Own(cfg config.Config, own []catalog.Provider) ([]Configured, error) {
 	for _, p := range own {
 		c, err := maker{cfg: cfg, Provider: p}.make()
 		if err != nil {
-			err = fmt.Errorf("providers: %s: %w", p.Name, err)
-			if p.Line > 0 {
-				err = fmt.Errorf("line %d: %w", p.Line, err)
+			if err = fmt.Errorf("%s: %w", p.Name, err); p.Line > 0 {
+				err = fmt.Errorf("MODELS_FILE: line %d: providers: %w", p.Line, err)
 			}
 			faults = append(faults, err)
 			continue
@@ -74,7 +74,7 @@ func (m maker) make() (Configured, error) {
 	opts := providers.Options{
 		Name: m.Name, BaseURL: base, Headers: m.Headers, Query: query.Encode(), Server: m.preset.Server,
 		HeaderTimeout: cmp.Or(m.Timeouts.Response, m.cfg.UpstreamTimeout), IdleTimeout: cmp.Or(m.Timeouts.Idle, m.cfg.StreamIdleTimeout),
-		Objects: m.cfg.ProviderObjects,
+		Objects: m.cfg.ProviderObjects, Region: m.Account.Region, Project: m.Account.Project,
 	}
 	if m.Preset == "" && m.BaseURL != "" {
 		vendors, err := config.ParseBaseURL(m.driver.BaseURL, m.driver.Version)
@@ -84,13 +84,19 @@ func (m maker) make() (Configured, error) {
 		opts.BaseURL, opts.Query = m.cfg.Providers[m.Type].BaseURL, ""
 	}
 	// Before the functions, of which two cannot be told apart by what is printed of them.
-	identity := fmt.Sprintf("%s %s %s %q %+v", m.Type, m.Preset, m.Timeouts.FirstToken, m.Auth, opts)
+	identity := fmt.Sprintf("%s %s %s %q %+v %+v", m.Type, m.Preset, m.Timeouts.FirstToken, m.Auth, m.Account, opts)
 	opts.Now = time.Now
+	create := m.driver.New
 	if !m.cfg.Simulator {
-		opts.Sign = m.sign()
+		if opts.Sign, err = m.sign(); err != nil {
+			return Configured{}, err
+		}
+		if m.preset.New != nil {
+			create = m.preset.New
+		}
 	}
 	return Configured{
-		Name: m.Name, Provider: m.driver.New(opts), Keys: keys, Images: m.driver.Images, OTelName: m.preset.OTelName,
+		Name: m.Name, Provider: create(opts), Keys: keys, Images: m.driver.Images, OTelName: m.preset.OTelName,
 		FirstToken: m.Timeouts.FirstToken, Discovery: m.Discovery, Type: m.Type, Identity: identity,
 		Vendor: opts.BaseURL == m.driver.BaseURL || m.cfg.Simulator,
 	}, nil
@@ -108,6 +114,10 @@ func (m maker) baseURL() (string, error) {
 		return config.ParseBaseURL(m.BaseURL, m.driver.Version)
 	case m.Preset == "":
 		return config.ParseBaseURL(m.driver.BaseURL, m.driver.Version)
+	case m.preset.Cloud != nil && m.Account.Region == "":
+		return "", errors.New("region is missing")
+	case m.preset.Cloud != nil: // the address follows from the region
+		return settings.BaseURL, nil
 	case settings.BaseURL == "":
 		return "", errors.New("base_url is missing")
 	default:
@@ -122,19 +132,13 @@ func (m maker) keys() ([]config.Secret, error) {
 		return m.cfg.Providers[m.Type].Keys, nil
 	}
 	var pool []config.Secret
-	if len(m.Keys) == 0 {
+	if len(m.Keys) == 0 && m.Account.Secret == (catalog.KeySource{}) {
 		pool = m.cfg.Providers[m.Preset].Keys
 	}
 	for _, source := range m.Keys {
-		keys := m.cfg.Variables[source.Env]
-		var err error
-		switch {
-		case source.File != "":
-			if keys, err = config.ReadKeys(source.File); err != nil {
-				return nil, fmt.Errorf("keys: the file %s: %w", source.File, err)
-			}
-		case keys == nil:
-			return nil, fmt.Errorf("keys: the environment variable %s is not set", source.Env)
+		keys, err := m.read(source)
+		if err != nil {
+			return nil, fmt.Errorf("keys: %w", err)
 		}
 		pool = append(pool, keys...)
 	}
@@ -143,7 +147,7 @@ func (m maker) keys() ([]config.Secret, error) {
 			return nil, errors.New("keys: a key is there twice")
 		}
 	}
-	if len(pool) == 0 && (m.Auth == catalog.AuthNone || m.preset.Keyless) {
+	if len(pool) == 0 && (m.Auth == catalog.AuthNone || m.preset.Keyless || m.preset.Login != nil) {
 		return []config.Secret{{}}, nil
 	}
 	if len(pool) == 0 {
@@ -152,14 +156,46 @@ func (m maker) keys() ([]config.Secret, error) {
 	return pool, nil
 }
 
-func (m maker) sign() providers.Sign {
+// read returns the keys of a source.
+func (m maker) read(source catalog.KeySource) ([]config.Secret, error) {
+	if source.File != "" {
+		keys, err := config.ReadKeys(source.File)
+		if err != nil {
+			return nil, fmt.Errorf("the file %s: %w", source.File, err)
+		}
+		return keys, nil
+	}
+	keys := m.cfg.Variables[source.Env]
+	if keys == nil {
+		return nil, fmt.Errorf("the environment variable %s is not set", source.Env)
+	}
+	return keys, nil
+}
+
+func (m maker) sign() (providers.Sign, error) {
 	switch m.Auth {
 	case "":
-		return m.preset.Sign
+		return m.logIn()
 	case catalog.AuthBearer:
-		return providers.SignBearer
+		return providers.SignBearer, nil
 	case catalog.AuthNone:
-		return providers.SignNothing
+		return providers.SignNothing, nil
 	}
-	return providers.SignHeader(m.Auth)
+	return providers.SignHeader(m.Auth), nil
+}
+
+// logIn is the preset's own way: with the credentials of a cloud where it is one.
+func (m maker) logIn() (providers.Sign, error) {
+	if m.preset.Login == nil {
+		return m.preset.Sign, nil
+	}
+	var secret config.Secret
+	if m.Account.Secret != (catalog.KeySource{}) {
+		keys, err := m.read(m.Account.Secret)
+		if err != nil || len(keys) != 1 {
+			return nil, fmt.Errorf("auth: %w", cmp.Or(err, errors.New("the secret has a comma in it")))
+		}
+		secret = keys[0]
+	}
+	return m.preset.Login(m.Account, secret)
 }

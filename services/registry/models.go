@@ -39,6 +39,8 @@ type Models struct {
 	// before the first use.
 	Aliases     *Aliases
 	AliasesOnly bool
+	// Order are the providers that serve a model under its plain name. Set it before the first use.
+	Order []string
 
 	found atomic.Pointer[map[string]found] // by provider; replaced whole
 }

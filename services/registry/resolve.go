@@ -106,10 +106,42 @@ func (m *Models) of(provider, id string) (*catalog.Model, bool) {
 	return m.catalog.Derive(provider, id), true // a local server may have got the model a moment ago
 }
 
+// inOrder returns the model that the providers of Order have under a name: at the first that is
+// configured, with the others as its other upstreams. An entry of the models file has its own.
+func (m *Models) inOrder(id string) (*catalog.Model, bool) {
+	if entry, ok := m.catalog.Model(id); ok && !entry.Embedded {
+		return nil, false
+	}
+	var at []catalog.Model
+	for _, provider := range m.Order {
+		model, ok := m.catalog.At(provider, id)
+		if !ok {
+			model, ok = m.foundAt(provider, id)
+		}
+		if !ok {
+			model, ok = m.sold(provider, id)
+		}
+		if ok && m.serves(provider, model.Kind) {
+			at = append(at, *model)
+		}
+	}
+	if len(at) == 0 {
+		return nil, false
+	}
+	first := at[0]
+	first.Others = at[1:]
+	return &first, true
+}
+
 // listed returns the model of exactly this id in the catalogue, or that a provider
 // has listed. One that can be served is preferred. What a provider lists does not take the
 // name of another one's model.
 func (m *Models) listed(id string) (*catalog.Model, bool) {
+	if len(m.Order) > 0 {
+		if model, ok := m.inOrder(id); ok {
+			return model, true
+		}
+	}
 	model, known := m.catalog.Model(id)
 	if known && m.usable(model) {
 		return model, true

@@ -22,6 +22,9 @@ import (
 
 const folder = "../catalog/lists"
 
+// The providers that sell models of others.
+const bedrock, vertex = "bedrock", "vertex"
+
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,8 +62,13 @@ func (s *source) reduce(dir string) error {
 	}
 	list := lists.List{Name: s.name, Source: "https://github.com/" + s.repository, Licence: "MIT"}
 	list.Commit, list.Date, _ = strings.Cut(strings.TrimSpace(string(stamp)), " ")
-	for theirs, provider := range map[string]string{"openai": "openai", "anthropic": "anthropic", "google": "gemini"} {
+	providers := map[string]string{"openai": "openai", "anthropic": "anthropic", "google": "gemini"}
+	maps.Copy(providers, s.clouds)
+	for theirs, provider := range providers {
 		files, err := filepath.Glob(filepath.Join(dir, strings.ReplaceAll(s.files, "PROVIDER", theirs)))
+		if provider == vertex {
+			files, err = filepath.Glob(filepath.Join(dir, "providers", theirs, "models/*/*.toml"))
+		}
 		if err != nil || len(files) == 0 {
 			return errors.Join(err, errors.New("no file of "+theirs))
 		}
@@ -94,7 +102,8 @@ func (s *source) read(dir, file, theirs string) (entry, error) {
 				return nil, err
 			}
 		}
-		return entry{strings.TrimSuffix(filepath.Base(file), ".toml"): root}, nil
+		_, name, _ := strings.Cut(filepath.ToSlash(file), "/"+theirs+"/models/")
+		return entry{strings.TrimSuffix(name, ".toml"): root}, nil
 	}
 	found := at(root, strings.ReplaceAll(s.models, "PROVIDER", theirs))
 	if models, ok := found.(entry); ok {
@@ -134,7 +143,12 @@ func (s *source) add(list *lists.List, provider string, models entry) error {
 // wanted says whether a list's model is one of the provider's own for chat or
 // embeddings: no fine-tuned one, and none that only other endpoints serve.
 func wanted(provider, id string) bool {
+	if provider == bedrock { // Claude costs what Anthropic asks, and a profile what its model does
+		vendor, name, _ := strings.Cut(id, ".")
+		return vendor != "anthropic" && len(vendor) > 2 && !strings.HasPrefix(name, "anthropic.") && !strings.HasPrefix(name, "voxtral")
+	}
 	families := map[string][]string{
+		vertex:      {"*/*"},
 		"openai":    {"gpt-*", "chatgpt-*", "o[0-9]*", "codex-*", "computer-use*", "text-embedding-*"},
 		"anthropic": {"claude-*"},
 		"gemini":    {"gemini-*", "gemma-*", "text-embedding-*"},

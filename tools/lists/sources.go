@@ -20,15 +20,17 @@ type source struct {
 	files            string // in a checkout
 	models           string // the path of the models in a file; empty: the file is their object, or, of TOML, one model
 	fact             func(provider, id string, model any) (lists.Fact, error)
+	clouds           map[string]string // what it calls those clouds of which it has the models
 }
 
 func sources() []source {
+	clouds := map[string]string{"amazon-bedrock": bedrock, "google-vertex": vertex}
 	return []source{
-		{"genai-prices", "pydantic/genai-prices", "prices/providers/PROVIDER.yml", "models", genai},
-		{"models.dev", "anomalyco/models.dev", "providers/PROVIDER/models/*.toml", "", modelsDev},
-		{"litellm", "RoCry/llm-api-price", "model_prices_and_context_window.json", "", litellm}, // LiteLLM's price map as it is
-		{"portkey", "Portkey-AI/models", "pricing/PROVIDER.json", "", portkey},
-		{"yoagent", "yologdev/yoagent", "src/provider/prices.json", "providers.PROVIDER", yoagent},
+		{"genai-prices", "pydantic/genai-prices", "prices/providers/PROVIDER.yml", "models", genai, nil},
+		{"models.dev", "anomalyco/models.dev", "providers/PROVIDER/models/*.toml", "", modelsDev, clouds},
+		{"litellm", "RoCry/llm-api-price", "model_prices_and_context_window.json", "", litellm, nil}, // LiteLLM's price map as it is
+		{"portkey", "Portkey-AI/models", "pricing/PROVIDER.json", "", portkey, nil},
+		{"yoagent", "yologdev/yoagent", "src/provider/prices.json", "providers.PROVIDER", yoagent, nil},
 	}
 }
 
