@@ -89,7 +89,7 @@ func (f *fitting) head() []byte {
 	}
 	switch {
 	case f.counts && !f.surface.InvokesModel:
-		w = w.Text("model", f.model.Upstream)
+		w = w.Text("model", f.surface.CountModel(f.model.Upstream))
 	case f.counts && !f.limited: // a call has one
 		const usual = 4096
 		w = w.Int("max_tokens", cmp.Or(f.model.MaxOutput, usual))

@@ -15,7 +15,9 @@ type Surface struct {
 	Version   string                                 // anthropic_version of a body
 	Path      func(model string, stream bool) string // of a message
 	CountPath func(model string) string              // of the tokens of a prompt
-	Framing   *upstream.Framing                      // of a stream; nil = server-sent events
+	// CountModel is how the body of a count names the model; nil with InvokesModel.
+	CountModel func(model string) string
+	Framing    *upstream.Framing // of a stream; nil = server-sent events
 
 	// InvokesModel says that it is called as Bedrock's InvokeModel: the betas are in the body, whether
 	// the answer is a stream is only in the path, and a count is asked for with the body of a call.
