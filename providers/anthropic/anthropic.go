@@ -28,6 +28,7 @@ const messagesPath = "/v1/messages"
 // Provider serves one Anthropic upstream.
 type Provider struct {
 	client  *upstream.Client
+	surface *Surface // nil = Anthropic's own API
 	objects string
 	now     func() time.Time
 }
@@ -62,16 +63,21 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 	if isNative(call.Request.Source.Dialect(), call.Model) {
 		return p.native(call, messagesPath)
 	}
-	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
+	t := p.translation(call)
 	if err := t.run(); err != nil {
 		return nil, err
 	}
 	body, err := t.body()
+	path := messagesPath
+	if p.surface != nil && err == nil {
+		path = p.surface.Path(call.Model.Upstream, call.Request.Stream)
+		body, err = p.fitted(call, body, false)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &exchange{
-		provider: p, body: body, streamed: call.Request.Stream, ignored: call.Request.Source.Ignored(t.ignored),
+		provider: p, path: path, body: body, streamed: call.Request.Stream, ignored: call.Request.Source.Ignored(t.ignored),
 		model: call.Model.Upstream, answerTool: t.answerTool, maxTokens: t.out.MaxTokens,
 	}, nil
 }
@@ -79,6 +85,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 // exchange is a translated request.
 type exchange struct {
 	provider *Provider
+	path     string
 	body     []byte
 	streamed bool
 	ignored  []string
@@ -98,7 +105,7 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 		return x.stream(ctx, key)
 	}
 	client := x.provider.client
-	text, err := client.Post(ctx, key, messagesPath, x.body)
+	text, err := client.Post(ctx, key, x.path, x.body)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,9 @@ func (t *translation) content(b *llm.Block) (*block, error) {
 func (t *translation) image(b *llm.Block) (*block, error) {
 	t.ignoreIf(b.Media.Detail != "" && b.Media.Detail != "auto", llm.FieldImageDetail)
 	if strings.HasPrefix(b.Media.URL, "https://") {
+		if t.inline {
+			return nil, t.unsupported(llm.FieldImageURL, b.At, "the model %s fetches no images: send a data URL in base64", t.model.ID)
+		}
 		return &block{Type: "image", Source: &source{Type: "url", URL: b.Media.URL}}, nil
 	}
 	data, ok := readDataURL(b.Media.URL)
@@ -51,6 +54,9 @@ func (t *translation) file(b *llm.Block) (*block, error) {
 			"the model %s cannot reach files by id: send them as file_data", t.model.ID)
 	}
 	if f.Format == pdfType && strings.HasPrefix(f.URL, "https://") {
+		if t.inline {
+			return nil, t.unsupported(llm.FieldFile, b.At, "the model %s fetches no files: send their content in base64", t.model.ID)
+		}
 		return &block{Type: "document", Source: &source{Type: "url", URL: f.URL}, Title: title(f.Name)}, nil
 	}
 	data, ok := readDataURL(f.URL)

@@ -32,12 +32,14 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 	if err != nil {
 		return providers.Count{}, err
 	}
-	counted.Raw, counted.Dialect = text, llm.Messages
+	if p.surface == nil {
+		counted.Raw, counted.Dialect = text, llm.Messages
+	}
 	return counted, nil
 }
 
 func (p *Provider) countTranslated(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	t := &translation{req: call.Request, model: call.Model, traits: call.Model.Traits}
+	t := p.translation(call)
 	if err := t.run(); err != nil {
 		return providers.Count{}, err
 	}
@@ -45,7 +47,14 @@ func (p *Provider) countTranslated(ctx context.Context, call providers.Call, key
 	if err != nil {
 		return providers.Count{}, err
 	}
-	text, err := p.client.Post(ctx, key, countPath, body)
+	path, asked := countPath, [][]byte{body}
+	if p.surface != nil {
+		if body, err = p.fitted(call, body, true); err != nil {
+			return providers.Count{}, err
+		}
+		path, asked = p.surface.count(call.Model.Upstream, [][]byte{body})
+	}
+	text, err := p.client.Post(ctx, key, path, asked...)
 	if err != nil {
 		return providers.Count{}, err
 	}
@@ -77,13 +86,14 @@ func (t *translation) prompt() ([]byte, error) {
 
 func readCount(client *upstream.Client, text []byte) (providers.Count, error) {
 	var answer struct {
-		Input count `json:"input_tokens"`
+		Input   count `json:"input_tokens"`
+		Bedrock count `json:"inputTokens"`
 	}
 	if err := json.Unmarshal(text, &answer, api.Lenient); err != nil {
 		return providers.Count{}, client.Malformed(fmt.Errorf("decode count: %w", err))
 	}
-	if !answer.Input.given {
+	if !answer.Input.given && !answer.Bedrock.given {
 		return providers.Count{}, client.Malformed(errNoCount)
 	}
-	return providers.Count{Tokens: answer.Input.n}, nil
+	return providers.Count{Tokens: answer.Input.n + answer.Bedrock.n}, nil
 }

@@ -26,6 +26,8 @@ type nativeExchange struct {
 	request   *llm.Request
 	path      string // with the query
 	body      [][]byte
+	changes   []replacement // of the body for a cloud
+	ignored   []string
 	edited    bool   // the prompt in body may differ from the client's
 	name      string // of the provider
 	model     string // the upstream's id of the model
@@ -36,6 +38,9 @@ type nativeExchange struct {
 }
 
 func (p *Provider) native(call providers.Call, path string) (*nativeExchange, error) {
+	if p.surface != nil {
+		return p.nativeAt(call, path == countPath)
+	}
 	req := call.Request
 	found := marksOf(req.Raw)
 	if found.objects {
@@ -49,7 +54,7 @@ func (p *Provider) native(call providers.Call, path string) (*nativeExchange, er
 	}
 	n := &nativeExchange{
 		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req, path: path,
-		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier), model: call.Model.Upstream, moved: call.Moved,
+		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier, nil), model: call.Model.Upstream, moved: call.Moved,
 		earlier: earlier, names: req.Handle != nil && p.objects != config.ObjectsAllow && req.Earlier.Named,
 		name: call.Model.Provider, edited: found.seals || found.ids,
 	}
@@ -70,9 +75,9 @@ func versioned(headers []llm.Header) []llm.Header {
 	return append(slices.Clip(headers), llm.Header{Name: versionHeader, Value: version})
 }
 
-// Properties has max_tokens, which includes thinking. Nothing is ignored: the upstream gets all.
+// Properties has max_tokens, which includes thinking. Only a cloud does not get all.
 func (n *nativeExchange) Properties() providers.Properties {
-	p := providers.Properties{MaxOutput: n.maxTokens}
+	p := providers.Properties{MaxOutput: n.maxTokens, Ignored: n.ignored}
 	if n.edited {
 		p.Body = n.body
 	}
@@ -87,7 +92,7 @@ func (n *nativeExchange) Open(ctx context.Context, key string) (llm.Stream, erro
 	if !n.moved || !refusesThoughts(err) {
 		return stream, err
 	}
-	body, changed := bodyWithoutThoughts(n.request.Raw, n.model, n.earlier)
+	body, changed := bodyWithoutThoughts(n.request.Raw, n.model, n.earlier, n.changes)
 	if !changed {
 		return nil, err
 	}

@@ -11,18 +11,22 @@ import (
 // nativeBody is the client's body for the upstream, in pieces. Replaced in place is the
 // model. Of the conversation only what the gateway itself has put there is changed: a
 // thought of another provider, which this one would refuse, is left out; Anthropic's own
-// and the ids of calls are unpacked.
-func nativeBody(raw []byte, model string, found marks, named earlier) [][]byte {
-	e := editor{Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, seals: found.seals, ids: found.ids}
+// and the ids of calls are unpacked. changes are those for a cloud, which has the model in its path.
+func nativeBody(raw []byte, model string, found marks, named earlier, changes []replacement) [][]byte {
+	e := editor{
+		Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, seals: found.seals, ids: found.ids, changes: changes,
+	}
 	e.body()
-	return e.Pieces()
+	return e.pieces()
 }
 
 // bodyWithoutThoughts is the body without any thought; changed is false where it has none.
-func bodyWithoutThoughts(raw []byte, model string, named earlier) (body [][]byte, changed bool) {
-	e := editor{Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: roundtrip.Has(raw)}
+func bodyWithoutThoughts(raw []byte, model string, named earlier, changes []replacement) (body [][]byte, changed bool) {
+	e := editor{
+		Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: roundtrip.Has(raw), changes: changes,
+	}
 	e.body()
-	return e.Pieces(), e.cut
+	return e.pieces(), e.cut
 }
 
 // editor changes a body.
@@ -31,6 +35,7 @@ type editor struct {
 
 	model   []byte
 	earlier earlier
+	changes []replacement // none: the model is replaced
 
 	seals    bool // thoughts may be sealed by the gateway
 	ids      bool // ids of calls may carry something
@@ -44,7 +49,7 @@ func (e *editor) body() {
 	for name, value := range jsonbytes.MembersAt(e.Text, 0) {
 		switch {
 		case name.Is("model"):
-			if !bytes.Equal(value.Of(e.Text), e.model) {
+			if e.changes == nil && !bytes.Equal(value.Of(e.Text), e.model) {
 				e.Replace(value, e.model)
 			}
 			if !inside && !named {
@@ -58,6 +63,13 @@ func (e *editor) body() {
 			e.previousMessage(value, e.earlier.compared)
 		}
 	}
+}
+
+func (e *editor) pieces() [][]byte {
+	for _, c := range e.changes {
+		e.Replace(c.at, c.with)
+	}
+	return e.Pieces()
 }
 
 // message edits the content of a message; it is kept unless nothing of its content is.

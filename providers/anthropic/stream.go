@@ -15,7 +15,7 @@ import (
 )
 
 func (x *exchange) stream(ctx context.Context, key string) (llm.Stream, error) {
-	events, err := x.provider.client.Events(ctx, key, messagesPath, x.body)
+	events, err := x.provider.client.Events(ctx, key, x.path, x.body)
 	if err != nil {
 		return nil, err
 	}

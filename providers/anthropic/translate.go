@@ -8,6 +8,7 @@ import (
 	"modelgateway/api"
 	"modelgateway/catalog"
 	"modelgateway/llm"
+	"modelgateway/providers"
 	"modelgateway/providers/alternating"
 )
 
@@ -16,6 +17,7 @@ type translation struct {
 	req    *llm.Request
 	model  *catalog.Model
 	traits catalog.Traits
+	inline bool // the upstream fetches no addresses
 
 	conversation *llm.Conversation
 	folded       *alternating.Conversation
@@ -32,6 +34,10 @@ type translation struct {
 	budget int64 // of its thinking, in tokens; 0 where it has none
 
 	ignored []llm.Field
+}
+
+func (p *Provider) translation(call providers.Call) *translation {
+	return &translation{req: call.Request, model: call.Model, traits: call.Model.Traits, inline: p.surface != nil}
 }
 
 // run translates everything. The order matters: whether the model may think

@@ -14,7 +14,7 @@ var errNoCount = errors.New("the answer holds no count of tokens")
 // count asks for the number of tokens of a prompt: of its instructions, its contents and
 // its functions.
 func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	t, err := translate(call, keepSignatures)
+	t, err := p.translate(call, keepSignatures)
 	if err != nil {
 		return providers.Count{}, err
 	}
@@ -22,7 +22,7 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 	if err != nil {
 		return providers.Count{}, unwritable(call, err)
 	}
-	text, err := p.client.Post(ctx, key, modelPath(call.Model, "countTokens"), body)
+	text, err := p.client.Post(ctx, key, p.path(call.Model, "countTokens"), body)
 	if err != nil {
 		return providers.Count{}, err
 	}
@@ -42,10 +42,14 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 }
 
 // counting is the body that asks for a count. It repeats the model of the address, which
-// Google requires there.
+// Google requires there, but for Vertex AI, which counts the prompt alone.
 func (t *translation) counting() ([]byte, error) {
 	var request writer
 	var out object
+	if t.vertex {
+		request.prompt(t)
+		return request.done(), request.failed
+	}
 	request.add("model", quote("models/"+t.model))
 	request.prompt(t)
 	out.add("generateContentRequest", request.done())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,27 @@ const (
 	callsAtOnce  = 4
 )
 
+// The methods for embeddings.
+const (
+	methodBatch   = "batchEmbedContents"
+	methodOne     = "embedContent" // at Vertex AI, of the models since Gemini Embedding 2
+	methodPredict = "predict"      // at Vertex AI, of the models before
+)
+
+// embedding is how a model's vectors are asked for, and how many texts a call takes.
+func (p *Provider) embedding(model string) (method string, texts int) {
+	const safe = 9 // with 2,048 tokens each, of 20,000 that a call takes
+	switch {
+	case !p.vertex:
+		return methodBatch, textsPerCall
+	case model == "gemini-embedding-001":
+		return methodPredict, 1
+	case strings.HasPrefix(model, "gemini"):
+		return methodOne, 1
+	}
+	return methodPredict, safe
+}
+
 var errSource = errors.New("a request for embeddings has the source of another dialect")
 
 // prepareEmbeddings turns the input into texts.
@@ -38,9 +60,11 @@ func (p *Provider) prepareEmbeddings(call providers.Call) (providers.Exchange, e
 	if err != nil {
 		return nil, err
 	}
-	calls := (len(texts) + textsPerCall - 1) / textsPerCall
+	model := modelName(call.Model.Upstream)
+	method, perCall := p.embedding(model)
+	calls := (len(texts) + perCall - 1) / perCall
 	return &embedding{
-		client: p.client, model: modelName(call.Model.Upstream), path: modelPath(call.Model, "batchEmbedContents"), request: req,
+		client: p.client, model: model, path: p.path(call.Model, method), method: method, perCall: perCall, request: req,
 		opts: opts, texts: texts, vectors: req.Vectors(calls), tokens: make([]int64, calls),
 	}, nil
 }
@@ -51,6 +75,8 @@ type embedding struct {
 	client  *upstream.Client
 	model   string
 	path    string
+	method  string
+	perCall int // texts
 	request llm.Embedding
 	opts    llm.EmbeddingOptions
 	texts   []string
@@ -116,32 +142,79 @@ var errVectors = errors.New("the answer has not one vector for each text")
 
 // call asks for the vectors of one batch.
 func (x *embedding) call(ctx context.Context, key string, i int) error {
-	first := i * textsPerCall
-	texts := x.texts[first:min(first+textsPerCall, len(x.texts))]
-	answer := batchAnswer{Vectors: vectorList{next: first, left: len(texts), out: x.vectors, base64: x.opts.Base64, room: x.request.Room}}
+	first := i * x.perCall
+	texts := x.texts[first:min(first+x.perCall, len(x.texts))]
+	vectors := &vectorList{next: first, left: len(texts), out: x.vectors, base64: x.opts.Base64, room: x.request.Room}
+	answer := batchAnswer{Vectors: vectors, Predicted: vectors, One: vectors}
 	var malformed error
 	// Not all at once: the answer is longer than what is made of it.
 	err := x.client.Read(ctx, key, x.path, func(text io.Reader) { malformed = json.UnmarshalRead(text, &answer, lenient) }, x.body(texts))
 	switch {
-	case answer.Vectors.full != nil:
-		return answer.Vectors.full
+	case vectors.full != nil:
+		return vectors.full
 	case err != nil:
 		return err
 	case malformed != nil:
 		return x.client.Malformed(malformed)
 	case answer.Error != nil:
 		return x.client.Refused(answer.Error.refusal(answer.Error.streamStatus()))
-	case answer.Vectors.next != first+len(texts):
+	case vectors.next != first+len(texts):
 		return x.client.Malformed(errVectors)
 	}
-	x.tokens[i] = int64(answer.Usage.Prompt)
-	x.vectors.Add(i, answer.Vectors.data)
+	x.tokens[i] = int64(answer.Usage.Prompt) + vectors.tokens
+	x.vectors.Add(i, vectors.data)
 	return nil
 }
 
-// body is the request of one batch. Each text is a request of its own: one request with
-// several parts would be one vector.
+// body is the request of one call.
 func (x *embedding) body(texts []string) []byte {
+	switch x.method {
+	case methodOne:
+		return x.one(texts[0])
+	case methodPredict:
+		return x.predicted(texts)
+	}
+	return x.batch(texts)
+}
+
+// one is the request of Vertex AI for one text.
+func (x *embedding) one(text string) []byte {
+	w := jsonbytes.Writer(nil).Object().ObjectAt("content").ListAt("parts").Object().Text("text", text).EndObject().EndList().EndObject()
+	if x.opts.Dimensions > 0 {
+		w = w.Int("outputDimensionality", x.opts.Dimensions)
+	}
+	if x.opts.TaskType != "" {
+		w = w.Text("taskType", x.opts.TaskType)
+	}
+	if x.opts.Title != "" {
+		w = w.Text("title", x.opts.Title)
+	}
+	return w.EndObject()
+}
+
+// predicted is the request of Vertex AI's older method.
+func (x *embedding) predicted(texts []string) []byte {
+	w := jsonbytes.Writer(nil).Object().ListAt("instances")
+	for _, text := range texts {
+		w = w.Object().Text("content", text)
+		if x.opts.TaskType != "" {
+			w = w.Text("task_type", x.opts.TaskType)
+		}
+		if x.opts.Title != "" {
+			w = w.Text("title", x.opts.Title)
+		}
+		w = w.EndObject()
+	}
+	w = w.EndList()
+	if x.opts.Dimensions > 0 {
+		w = w.ObjectAt("parameters").Int("outputDimensionality", x.opts.Dimensions).EndObject()
+	}
+	return w.EndObject()
+}
+
+// batch is the request of one batch. Each text is a request of its own: one request with
+// several parts would be one vector.
+func (x *embedding) batch(texts []string) []byte {
 	const around = 160 // bytes beside each text
 	size := around
 	for _, text := range texts {

@@ -1,5 +1,5 @@
-// Package gemini is the provider for Google's Generative Language API, the one
-// of API keys rather than of Vertex AI.
+// Package gemini is the provider for Google's Generative Language API, the one of API keys, and for
+// the same models at Vertex AI.
 package gemini
 
 import (
@@ -20,12 +20,14 @@ import (
 // Provider translates for Gemini.
 type Provider struct {
 	client *upstream.Client
+	prefix string // of the paths of models
+	vertex bool   // it is Vertex AI, whose requests lack some members
 	now    func() time.Time
 }
 
 // New makes a provider with its own connections.
 func New(opts providers.Options) *Provider {
-	return &Provider{now: opts.Now, client: upstream.New(upstream.Options{
+	return &Provider{now: opts.Now, prefix: "/v1beta", client: upstream.New(upstream.Options{
 		Provider: cmp.Or(opts.Name, catalog.Gemini), BaseURL: opts.BaseURL,
 		// The key is never sent as ?key=, which proxies would write to their logs.
 		Sign: opts.Signed(providers.SignHeader("X-Goog-Api-Key")), Headers: opts.Headers, Query: opts.Query,
@@ -33,16 +35,28 @@ func New(opts providers.Options) *Provider {
 	})}
 }
 
+// NewAtVertex makes a provider with its own connections to Vertex AI, which has the models below
+// this path.
+func NewAtVertex(opts providers.Options, prefix string) *Provider {
+	p := New(opts)
+	p.prefix, p.vertex = prefix, true
+	return p
+}
+
 // Abilities are what Gemini offers beside answers.
 func (p *Provider) Abilities() providers.Abilities {
-	return providers.Abilities{
+	can := providers.Abilities{
 		TakesMedia: p.client.Provider() == catalog.Gemini, PrepareEmbeddings: p.prepareEmbeddings, Count: p.count, Models: p.listModels,
 	}
+	if p.vertex { // its list does not say what can be called
+		can.Models = nil
+	}
+	return can
 }
 
 // Prepare writes the request in Gemini's format.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	t, err := translate(call, keepSignatures)
+	t, err := p.translate(call, keepSignatures)
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +131,10 @@ func (x *exchange) openStream(ctx context.Context, key string, body []byte) (llm
 	return s.run, nil
 }
 
-func (x *exchange) path(method string) string { return modelPath(x.call.Model, method) }
+func (x *exchange) path(method string) string { return x.provider.path(x.call.Model, method) }
 
-func modelPath(m *catalog.Model, method string) string {
-	return "/v1beta/models/" + url.PathEscape(modelName(m.Upstream)) + ":" + method
+func (p *Provider) path(m *catalog.Model, method string) string {
+	return p.prefix + "/models/" + url.PathEscape(modelName(m.Upstream)) + ":" + method
 }
 
 // modelName is a model's id without the collection that Google's lists put

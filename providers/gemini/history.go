@@ -222,7 +222,7 @@ var foreignIDs = []string{"call_", "toolu_", "srvtoolu_", "chatcmpl-tool-"}
 
 // callID is the id of a call where it may be Gemini's own.
 func (t *translation) callID(id string) string {
-	if !t.traits.CallIDs {
+	if !t.traits.CallIDs || t.vertex { // which refuses the member
 		return ""
 	}
 	for _, start := range foreignIDs {

@@ -80,7 +80,7 @@ func (x *exchange) withoutSignatures(err error) []byte {
 	if !ok || r.Status != http.StatusBadRequest || r.KeyRefused() || !aboutSignatures.MatchString(r.Message) {
 		return nil
 	}
-	t, err := translate(x.call, dropSignatures)
+	t, err := x.provider.translate(x.call, dropSignatures)
 	if err != nil {
 		return nil
 	}

@@ -22,6 +22,7 @@ type translation struct {
 	model          string // as the upstream knows it
 	maxOutput      int64  // of the model, in tokens; 0 = not known
 	dropSignatures bool
+	vertex         bool
 
 	system       *content
 	contents     []content
@@ -44,14 +45,14 @@ const (
 )
 
 // translate reads the whole request.
-func translate(call providers.Call, dropSignatures bool) (*translation, error) {
+func (p *Provider) translate(call providers.Call, dropSignatures bool) (*translation, error) {
 	conversation, err := call.Request.Source.Conversation()
 	if err != nil {
 		return nil, err
 	}
 	t := &translation{
 		req: call.Request, conversation: conversation, traits: call.Model.Traits, id: call.Model.ID,
-		model: modelName(call.Model.Upstream), maxOutput: call.Model.MaxOutput, dropSignatures: dropSignatures,
+		model: modelName(call.Model.Upstream), maxOutput: call.Model.MaxOutput, dropSignatures: dropSignatures, vertex: p.vertex,
 		names: functionNames{tools: conversation.Tools, longest: longestName},
 	}
 	if t.traits.OpenAPISchemas {
@@ -83,10 +84,10 @@ func (t *translation) translateRest() error {
 	if r.WebSearch != nil {
 		return t.invalid(llm.FieldWebSearch, api.CodeUnsupportedValue, "the model %s does not accept %s", t.id, r.Path(llm.FieldWebSearch))
 	}
-	switch r.ServiceTier {
-	case "flex", "priority":
-		t.tier = r.ServiceTier
-	case "", "auto", "default":
+	switch tier := r.ServiceTier; {
+	case tier == "", tier == "auto", tier == "default":
+	case !t.vertex && (tier == "flex" || tier == "priority"):
+		t.tier = tier
 	default:
 		t.ignore(llm.FieldServiceTier)
 	}

@@ -261,7 +261,7 @@ func TestTranslatingDoesNotChangeTheRequest(t *testing.T) {
 	}
 	var bodies []string
 	for range 2 {
-		tr, err := translate(providers.Call{Request: req, Model: model(t, g.Model)}, keepSignatures)
+		tr, err := new(Provider).translate(providers.Call{Request: req, Model: model(t, g.Model)}, keepSignatures)
 		if err != nil {
 			t.Fatal(err)
 		}

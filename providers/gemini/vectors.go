@@ -11,10 +11,12 @@ import (
 	"modelgateway/llm"
 )
 
-// batchAnswer is the answer of batchEmbedContents.
+// batchAnswer is the answer of batchEmbedContents, or of a method of Vertex AI. Its lists are one.
 type batchAnswer struct {
-	Vectors vectorList `json:"embeddings"`
-	Usage   struct {
+	Vectors   *vectorList `json:"embeddings"`
+	Predicted *vectorList `json:"predictions"` // of predict
+	One       *vectorList `json:"embedding"`   // of embedContent: a vector, no list
+	Usage     struct {
 		Prompt count `json:"promptTokenCount"` // gemini-embedding-001 does not report it (2026-11)
 	} `json:"usageMetadata"`
 	Error *problem `json:"error"`
@@ -27,40 +29,68 @@ type vectorList struct {
 	left   int // texts of the batch without a vector
 	out    llm.Vectors
 	base64 bool
+	tokens int64 // of the texts, as Vertex AI counts them beside each vector
 	room   func(bytes int64) error
 	full   error // of room
 }
 
 // UnmarshalJSONFrom reads the list.
 func (l *vectorList) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != jsontext.KindBeginArray {
+	var v vector
+	switch dec.PeekKind() {
+	case jsontext.KindBeginObject:
+		return l.read(dec, &v)
+	case jsontext.KindBeginArray:
+	default:
 		return errVectors
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	var vector struct {
-		Values numbers `json:"values"`
-	}
 	for dec.PeekKind() != jsontext.KindEndArray {
-		vector.Values = vector.Values[:0]
-		if err := json.UnmarshalDecode(dec, &vector); err != nil {
+		if err := l.read(dec, &v); err != nil {
 			return err
 		}
-		if len(vector.Values) == 0 {
-			return errVectors
-		}
-		if l.full = l.grow(len(vector.Values)); l.full != nil {
-			return l.full
-		}
-		if len(l.data) > 0 {
-			l.data = append(l.data, ',')
-		}
-		l.data = l.out.AppendVector(l.data, l.next, vector.Values)
-		l.next++
 	}
 	_, err := dec.ReadToken()
 	return err
+}
+
+// vector is one of a list. Predictions have it one level deeper, with its tokens.
+type vector struct {
+	Values numbers `json:"values"`
+
+	Prediction struct {
+		Values     numbers `json:"values"`
+		Statistics struct {
+			Tokens count `json:"token_count"`
+		} `json:"statistics"`
+	} `json:"embeddings"`
+}
+
+// read reads a vector into the memory of the last one.
+func (l *vectorList) read(dec *jsontext.Decoder, v *vector) error {
+	v.Values, v.Prediction.Values, v.Prediction.Statistics.Tokens = v.Values[:0], v.Prediction.Values[:0], 0
+	if err := json.UnmarshalDecode(dec, v); err != nil {
+		return err
+	}
+	values := v.Values
+	if len(values) == 0 {
+		values = v.Prediction.Values
+	}
+	if len(values) == 0 {
+		return errVectors
+	}
+	l.tokens += int64(v.Prediction.Statistics.Tokens)
+	if l.full = l.grow(len(values)); l.full != nil {
+		return l.full
+	}
+	if len(l.data) > 0 {
+		l.data = append(l.data, ',')
+	}
+	l.data = l.out.AppendVector(l.data, l.next, values)
+	l.next++
+	return nil
 }
 
 // grow makes room for the next vector: at the first one for all, as far as that is known.
