@@ -103,3 +103,12 @@ func Base(id string) string {
 }
 
 var arnModel = regexp.MustCompile(`^arn:[^:]*:bedrock:[^:]*:[^:]*:(?:inference-profile|foundation-model)/(.*)$`)
+
+// Premium says whether a model is a Claude that costs a tenth more where its calls stay in a
+// region: each one since Sonnet 4.5. https://platform.claude.com/docs/en/about-claude/pricing, 2026-11
+func Premium(id string) bool {
+	vendor, name := Family(id)
+	return vendor == anthropic && !onePrice.MatchString(name)
+}
+
+var onePrice = regexp.MustCompile(`^claude-(2|3|instant|(opus|sonnet)-4(-0|-1|-2025|$))`)

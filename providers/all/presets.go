@@ -14,21 +14,12 @@ func Presets() []providers.Preset {
 	for i := range all {
 		all[i].Server.ChatOnly = true
 	}
-	return all
+	return append(clouds(), all...)
 }
 
 // hosted are services that need a key.
 func hosted() []providers.Preset {
 	return []providers.Preset{
-		{
-			ProviderSettings: config.ProviderSettings{
-				Name: "azure", Title: "Azure OpenAI", Prefix: "AZURE_OPENAI", Models: "Azure", Version: "/v1",
-			},
-			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI,
-			Sign: providers.SignHeader("api-key"),
-			// Its list has the models of the region, and calls name deployments.
-			Server: providers.Server{ListsNone: true},
-		},
 		{
 			ProviderSettings: compatible("mistral", "Mistral", "MISTRAL", "https://api.mistral.ai/v1"),
 			Type:             catalog.OpenAI, OTelName: "mistral_ai", Rules: anyModel("max_tokens"),

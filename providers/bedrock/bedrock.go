@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"modelgateway/catalog"
-	"modelgateway/config"
 	"modelgateway/internal/cloudnames"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -32,9 +31,8 @@ type Provider struct {
 	control  *upstream.Client // lists the models
 }
 
-// New makes a provider with its own connections. The address is that of bedrock-runtime. guardrail
-// is ID:VERSION of the guardrail that Converse checks each chat with; empty for none.
-func New(opts providers.Options, guardrail string) *Provider {
+// New makes a provider with its own connections. The address is that of bedrock-runtime.
+func New(opts providers.Options) providers.Provider {
 	opts.Name = cmp.Or(opts.Name, name)
 	opts.BaseURL = cmp.Or(opts.BaseURL, "https://bedrock-runtime."+opts.Region+".amazonaws.com")
 	client := func(base string) *upstream.Client {
@@ -45,7 +43,7 @@ func New(opts providers.Options, guardrail string) *Provider {
 	}
 	p := &Provider{
 		claude:   anthropic.NewAt(opts, claude(opts.Region)),
-		converse: converse.New(client(opts.BaseURL), opts, guardrail),
+		converse: converse.New(client(opts.BaseURL), opts, ""),
 		control:  client(strings.Replace(opts.BaseURL, "bedrock-runtime", "bedrock", 1)),
 	}
 	opts.BaseURL += "/openai"
@@ -152,14 +150,4 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 		return api.Abilities().Count(ctx, call, key)
 	}
 	return p.converse.Count(ctx, call, key)
-}
-
-// Driver makes Bedrock a provider of the gateway.
-var Driver = providers.Driver{
-	ProviderSettings: config.ProviderSettings{
-		Name: name, Title: "Amazon Bedrock", Prefix: "BEDROCK", Models: "bedrock", OtherKeys: []string{"AWS_BEARER_TOKEN_BEDROCK"},
-	},
-	OTelName: "aws.bedrock",
-	Images:   providers.Images{MaxTokens: 5_000},
-	New:      func(opts providers.Options) providers.Provider { return New(opts, "") },
 }

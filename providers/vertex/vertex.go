@@ -11,7 +11,6 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/config"
 	"modelgateway/internal/cloudnames"
 	"modelgateway/llm"
 	"modelgateway/providers"
@@ -30,7 +29,7 @@ type Provider struct {
 }
 
 // New makes a provider with its own connections.
-func New(opts providers.Options) *Provider {
+func New(opts providers.Options) providers.Provider {
 	opts.Name = cmp.Or(opts.Name, name)
 	location := cmp.Or(opts.Region, "global")
 	opts.BaseURL = cmp.Or(opts.BaseURL, host(location))
@@ -159,12 +158,4 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 		return providers.Count{}, err
 	}
 	return of.Abilities().Count(ctx, call, key)
-}
-
-// Driver makes Vertex AI a provider of the gateway.
-var Driver = providers.Driver{
-	ProviderSettings: config.ProviderSettings{Name: name, Title: "Google Vertex AI", Prefix: "VERTEX", Models: "vertex"},
-	OTelName:         "gcp.vertex_ai",
-	Images:           gemini.Driver.Images,
-	New:              func(opts providers.Options) providers.Provider { return New(opts) },
 }

@@ -1,0 +1,114 @@
+package all
+
+import (
+	"strings"
+
+	"modelgateway/catalog"
+	"modelgateway/config"
+	"modelgateway/internal/cloudnames"
+	"modelgateway/providers"
+	"modelgateway/providers/bedrock"
+	"modelgateway/providers/login"
+	"modelgateway/providers/vertex"
+)
+
+// clouds sell the models of several vendors, and have log-ins of their own.
+func clouds() []providers.Preset {
+	return []providers.Preset{
+		{
+			ProviderSettings: config.ProviderSettings{
+				Name: "bedrock", Title: "Amazon Bedrock", Prefix: "BEDROCK", Models: "Amazon Bedrock", Login: true, Key: "AWS_BEARER_TOKEN_BEDROCK",
+				Cloud: &config.Cloud{Region: "BEDROCK_REGION", Usual: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}},
+			},
+			Type: catalog.Anthropic, OTelName: "aws.bedrock", Owner: atBedrock, Regional: regionalAtBedrock, Login: aws, New: bedrock.New,
+		},
+		{
+			ProviderSettings: config.ProviderSettings{
+				Name: "vertex", Title: "Vertex AI", Prefix: "VERTEX", Models: "Vertex AI", Login: true,
+				Cloud: &config.Cloud{Region: "VERTEX_LOCATION", DefaultRegion: "global", Project: "VERTEX_PROJECT"},
+			},
+			Type: catalog.Gemini, OTelName: "gcp.vertex_ai", Owner: atVertex, Regional: regionalAtVertex, Login: google, New: vertex.New,
+		},
+		{
+			ProviderSettings: config.ProviderSettings{
+				Name: "azure", Title: "Azure OpenAI", Prefix: "AZURE_OPENAI", Models: "Azure", Version: "/v1", Login: true, Keyless: true,
+			},
+			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI, Login: azure("https://cognitiveservices.azure.com/.default"),
+			// Its list has the models of the region, and calls name deployments.
+			Server: providers.Server{ListsNone: true},
+		},
+		{
+			ProviderSettings: config.ProviderSettings{
+				Name: "foundry", Title: "Claude on Microsoft Foundry", Prefix: "AZURE_FOUNDRY", Models: "Foundry", Version: "/v1", Login: true, Keyless: true,
+			},
+			Type: catalog.Anthropic, OTelName: "azure.ai.inference", Facts: catalog.Anthropic, Login: azure("https://ai.azure.com/.default"),
+		},
+	}
+}
+
+// aws signs calls with Amazon's credentials.
+func aws(a catalog.Account, secret config.Secret) (providers.Sign, error) {
+	l, err := login.NewAWS(login.AWS{
+		Region: a.Region, Profile: a.Profile, AccessKeyID: a.AccessKeyID, SecretAccessKey: secret, Role: a.Role, ExternalID: a.ExternalID, Tags: a.Tags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.Sign, nil
+}
+
+// google sends tokens of Google's.
+func google(a catalog.Account, _ config.Secret) (providers.Sign, error) {
+	l, err := login.NewGoogle(login.Google{CredentialsFile: a.File})
+	if err != nil {
+		return nil, err
+	}
+	return l.Sign, nil
+}
+
+// azure sends tokens of Entra for a service.
+func azure(scope string) providers.Login {
+	return func(a catalog.Account, secret config.Secret) (providers.Sign, error) {
+		l, err := login.NewAzure(login.Azure{
+			Tenant: a.Tenant, ClientID: a.ClientID, ClientSecret: secret, FederatedTokenFile: a.TokenFile, ManagedIdentity: a.ManagedIdentity,
+			AuthorityHost: a.AuthorityHost, Scope: scope,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return l.Sign, nil
+	}
+}
+
+// atBedrock is Preset.Owner of Bedrock, which prices all models but Claude itself.
+func atBedrock(id string) (provider, name string) {
+	switch vendor, name := cloudnames.Family(id); vendor {
+	case "":
+		return "", ""
+	case catalog.Anthropic:
+		return vendor, name
+	}
+	return "bedrock", cloudnames.Base(id)
+}
+
+// regionalAtBedrock is Preset.Regional of Bedrock: all calls but those of global profiles stay in
+// a region. https://aws.amazon.com/bedrock/pricing, 2026-11
+func regionalAtBedrock(region, id string) bool {
+	return cloudnames.Premium(id) && !strings.Contains(cloudnames.ID(region, id), "global.")
+}
+
+// atVertex is Preset.Owner of Vertex AI, which prices the models of open weights itself.
+func atVertex(id string) (provider, name string) {
+	vendor, name := cloudnames.Family(id)
+	switch {
+	case vendor == catalog.Anthropic:
+		return vendor, name
+	case strings.Contains(id, "/"):
+		return "vertex", id
+	}
+	return catalog.Gemini, id
+}
+
+// regionalAtVertex is Preset.Regional of Vertex AI.
+// https://cloud.google.com/vertex-ai/generative-ai/pricing, 2026-11
+func regionalAtVertex(region, id string) bool { return region != "global" && cloudnames.Premium(id) }
