@@ -144,7 +144,7 @@ func (t *translation) formatAnswer(config *toolConfig) {
 	if format == nil {
 		return
 	}
-	strict := format.Strict != nil && *format.Strict
+	strict, schema := format.Strict != nil && *format.Strict, arguments(format.Schema.Clone())
 	kind := jsonbytes.Member(format.Schema, "type")
 	isObject := kind == nil || string(kind) == `"object"`
 	switch {
@@ -155,7 +155,7 @@ func (t *translation) formatAnswer(config *toolConfig) {
 		if w = w.Text("name", toolName(cmp.Or(format.Name, "answer"))); format.Description != "" {
 			w = w.Text("description", format.Description)
 		}
-		t.out.Output = jsontext.Value(append(w.Text("schema", string(format.Schema)), "}}}}"...))
+		t.out.Output = jsontext.Value(append(w.Text("schema", schema), "}}}}"...))
 		return
 	case config.Choice != nil: // this turn has no answer to format
 		return
@@ -163,7 +163,7 @@ func (t *translation) formatAnswer(config *toolConfig) {
 		t.answerByTool(config, format)
 		return
 	default:
-		t.hint = jsonHint + " It must follow this JSON schema: " + string(format.Schema)
+		t.hint = jsonHint + " It must follow this JSON schema: " + schema
 	}
 	t.ignoreIf(true, llm.FieldFormat)
 }
