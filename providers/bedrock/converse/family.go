@@ -64,11 +64,11 @@ var families = []family{
 	{id: "zai.", force: forceTool, structured: true},
 }
 
-// familyOf is that of a model's id, which may have a region before it; empty for an unknown one,
-// such as an application inference profile.
-func familyOf(id string) family {
+// familyOf is that of a model's ids: a region may stand before Bedrock's own, and that of an inference
+// profile does not tell the model, which the client's may do. It is empty for an unknown one.
+func familyOf(ids string) family {
 	for _, f := range families {
-		if strings.Contains(id, f.id) {
+		if strings.Contains(ids, f.id) {
 			return f
 		}
 	}

@@ -2,11 +2,11 @@ package converse
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -64,10 +64,10 @@ func FuzzStream(f *testing.F) {
 		}
 		f.Add(body)
 	}
-	var body []byte
+	var body atomic.Pointer[[]byte]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, string(body))
+		_, _ = w.Write(*body.Load())
 	}))
 	f.Cleanup(server.Close)
 	x, err := newAPI(server.URL, "").Prepare(providers.Call{Request: decode(f, llm.Chat, streaming(ask)), Model: model(nova)})
@@ -75,7 +75,7 @@ func FuzzStream(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		body = text
+		body.Store(&text)
 		stream, err := x.Open(t.Context(), testKey)
 		if err != nil {
 			return

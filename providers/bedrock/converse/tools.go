@@ -121,12 +121,13 @@ func chooseTool(name string) jsontext.Value {
 // calledTools are those that the conversation has called. The model may call them again also where
 // the client has forbidden it.
 func (t *translation) calledTools() (all []tool) {
+	known := map[string]bool{}
 	for i := range t.conversation.Messages {
 		for _, b := range t.conversation.Messages[i].Blocks {
-			if b.Kind != llm.BlockCall || slices.ContainsFunc(all, func(have tool) bool { return have.Spec.Name == toolName(b.Call.Name) }) {
-				continue
+			if b.Kind == llm.BlockCall && !known[b.Call.Name] {
+				known[b.Call.Name] = true
+				all = append(all, t.tool(&llm.Tool{Name: b.Call.Name}))
 			}
-			all = append(all, t.tool(&llm.Tool{Name: b.Call.Name}))
 		}
 	}
 	t.ignoreIf(len(all) > 0 && t.conversation.Choice != nil, llm.FieldToolChoice)
