@@ -15,9 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/catalog"
-	"modelgateway/dialects/chat"
 	"modelgateway/dialects/messages"
-	"modelgateway/dialects/responses"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/anthropic"
@@ -189,5 +187,3 @@ func outcome(p providertest.Passed) (all []string) {
 	}
 	return all
 }
-
-var _ = []any{chat.Decode, responses.Decode}
