@@ -40,14 +40,13 @@ func NewAt(opts providers.Options, s Surface) *Provider {
 func (p *Provider) nativeAt(call providers.Call, counts bool) (*nativeExchange, error) {
 	req, s := call.Request, p.surface
 	found := marksOf(req.Raw)
-	fit := fitting{surface: s, cloud: p.client.Provider(), model: call.Model, counts: counts, raw: req.Raw}
+	fit := &fitting{surface: s, cloud: p.client.Provider(), model: call.Model, counts: counts, raw: req.Raw}
 	if err := fit.request(found, req.Beside.Headers); err != nil {
 		return nil, err
 	}
 	n := &nativeExchange{
 		provider: p, client: p.client.With(fit.headers, refusedNativelyAt), request: req,
-		body: nativeBody(req.Raw, "", found, earlier{}, fit.changes), changes: fit.changes, ignored: fit.ignored,
-		model: call.Model.Upstream, moved: call.Moved, name: call.Model.Provider, edited: found.seals || found.ids,
+		body: fit.body(found), fit: fit, model: call.Model.Upstream, moved: call.Moved, name: call.Model.Provider, edited: found.seals || found.ids,
 	}
 	if n.path = s.Path(n.model, req.Stream); counts {
 		n.path, n.body = s.count(n.model, n.body)
@@ -64,7 +63,7 @@ func (p *Provider) fitted(call providers.Call, body []byte, counts bool) ([]byte
 	if err := fit.request(marks{}, nil); err != nil {
 		return nil, err
 	}
-	return bytes.Join(nativeBody(body, "", marks{}, earlier{}, fit.changes), nil), nil
+	return bytes.Join(fit.body(marks{}), nil), nil
 }
 
 // count is the path and the body with which a cloud counts a prompt.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -186,4 +187,24 @@ func outcome(p providertest.Passed) (all []string) {
 		all = append(all, strings.NewReplacer("anthropic", "X", "bedrock", "X").Replace(p.Err.Error()))
 	}
 	return all
+}
+
+// BenchmarkPrepare makes a call of the Messages API one of InvokeModel, as that of
+// providers/anthropic makes it one of Anthropic's.
+func BenchmarkPrepare(b *testing.B) {
+	p := at("http://127.0.0.1:1")
+	for _, size := range []int{200, 32 << 10} {
+		text := strings.Repeat("The quick brown fox jumps over the lazy dog, and it is not known why.\\n", size/70+1)[:size]
+		call := native(b, `{"model":"claude-sonnet-4-5","system":"Be brief.","messages":[{"role":"user","content":"`+strings.TrimRight(text, `\`)+
+			`"}],"max_tokens":256,"temperature":0.7,"stream":true}`, "us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+		call.Request.Beside.Headers = []llm.Header{{Name: "Anthropic-Version", Value: "2023-06-01"}, {Name: "Anthropic-Beta", Value: "a,b"}}
+		b.Run(strconv.Itoa(size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Prepare(call); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
