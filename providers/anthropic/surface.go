@@ -23,8 +23,8 @@ type Surface struct {
 	// the answer is a stream is only in the path, and a count is asked for with the body of a call.
 	// Else betas are in the header, "stream" is in the body, and a count names its model there.
 	InvokesModel bool
-	Betas        map[string]string // that it takes, with its own names of them; it refuses all others
-	Lacks        []string          // beginnings of the types of tools that it does not run
+	Betas        []string // that it takes; it refuses all others
+	Lacks        []string // beginnings of the types of tools that it does not run
 }
 
 // NewAt makes a provider with its own connections to a cloud.
