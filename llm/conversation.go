@@ -170,12 +170,13 @@ const (
 	FormatAnthropic ThoughtFormat = "anthropic-claude-v1" // of Anthropic's Messages API
 	FormatGemini    ThoughtFormat = "google-gemini-v1"    // of providers/gemini: a signature and its model
 	FormatOpenAI    ThoughtFormat = "openai-responses-v1" // of OpenAI's Responses API
+	FormatConverse  ThoughtFormat = "bedrock-converse-v1" // of Amazon Bedrock's Converse API
 )
 
 // Public is the format where clients know it; else it is empty.
 func (f ThoughtFormat) Public() ThoughtFormat {
 	switch f {
-	case FormatAnthropic, FormatGemini, FormatOpenAI:
+	case FormatAnthropic, FormatGemini, FormatOpenAI, FormatConverse:
 		return f
 	}
 	return ""

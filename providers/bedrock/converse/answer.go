@@ -140,10 +140,9 @@ func (a *answer) sendThought(index int, text, signature, redacted string) bool {
 	if a.block(index) {
 		a.thoughts++
 	}
-	m := a.exchange.call.Model
 	a.thought = llm.Thought{
-		Text: text, Signature: signature, Data: redacted, Format: llm.ThoughtFormat(m.Provider), Model: m.Upstream,
-		Index: a.thoughts - 1, WithCalls: signature != "" || redacted != "",
+		Text: text, Signature: signature, Data: redacted, Format: llm.FormatConverse, Model: a.exchange.call.Model.Upstream,
+		Index: a.thoughts - 1,
 	}
 	if redacted != "" {
 		a.thought.Kind = llm.ThoughtEncrypted

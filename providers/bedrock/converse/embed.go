@@ -1,9 +1,9 @@
 package converse
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,10 +41,10 @@ func (a *API) PrepareEmbeddings(call providers.Call) (providers.Exchange, error)
 			"the model %s is none of Cohere's and Titan's, whose embeddings are known", api.Quoted(call.Model.ID))
 	}
 	var err error
-	if x.opts, err = req.Options(); err != nil {
-		return nil, err
+	if x.opts, err = req.Options(); err == nil {
+		x.texts, err = req.Strings()
 	}
-	if x.texts, err = req.Strings(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	calls := (len(x.texts) + x.batch - 1) / x.batch
@@ -95,13 +95,11 @@ func (x *embedding) body(texts []string) ([]byte, error) {
 	}
 	if x.batch == 1 {
 		body.Text, body.Dimensions = texts[0], x.opts.Dimensions
-		return providers.Encode(&body, len(texts[0]))
+	} else {
+		body.Texts, body.Types, body.Dimension = texts, []string{"float"}, x.opts.Dimensions
+		body.Kind = cmp.Or(inputTypes[x.opts.TaskType], "search_document")
 	}
-	body.Texts, body.Types, body.Dimension = texts, []string{"float"}, x.opts.Dimensions
-	if body.Kind = inputTypes[x.opts.TaskType]; body.Kind == "" {
-		body.Kind = "search_document"
-	}
-	return json.Marshal(&body)
+	return json.Marshal(&body, api.Lenient)
 }
 
 // Open makes all calls. One that fails ends the others.
@@ -117,11 +115,7 @@ func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
 		noted = upstream.Unnoted(shared)
 		all.Go(func() error { return x.call(mine, key, i) })
 	}
-	err := all.Wait()
-	if r, ok := errors.AsType[*providers.Refusal](err); ok { // what has come is charged for
-		r.Worked = r.Worked || slices.ContainsFunc(x.tokens, func(n int64) bool { return n > 0 })
-	}
-	if err != nil {
+	if err := all.Wait(); err != nil {
 		return nil, err
 	}
 	usage, reported := new(llm.Usage), true // the tokens of all: a part of them says nothing
@@ -195,7 +189,7 @@ func (x *embedding) post(ctx context.Context, key string, body []byte) (text []b
 	if outer != nil {
 		call.Accepted = outer.Accepted
 	}
-	text, err = x.client.Post(&call, key, x.path, body)
+	text, err = x.client.Post(&call, key, x.path, body) //nolint:contextcheck // it wraps ctx
 	if outer != nil {
 		outer.RequestID = call.RequestID
 	}

@@ -17,7 +17,7 @@ type family struct {
 	noStatus   bool // takes no status of a result
 	noStop     bool // takes no stop sequences
 	noSampling bool // takes neither temperature nor topP
-	unsigned   bool // takes its reasoning back without a signature
+	thoughts   bool // takes its reasoning back; others refuse it ("User messages cannot contain reasoning content")
 	shortIDs   bool // ids of calls are nine letters or digits
 }
 
@@ -45,8 +45,8 @@ const (
 var families = []family{
 	{id: "amazon.nova-2", force: forceTool, effort: effortNova, nova: true, images: true},
 	{id: "amazon.nova", force: forceTool, nova: true, images: true},
-	{id: "openai.gpt-oss", force: forceTool, effort: effortOSS, unsigned: true, noStop: true},
-	{id: "openai.", force: forceTool, effort: effortOpenAI, noStop: true, noSampling: true},
+	{id: "openai.gpt-oss", force: forceTool, effort: effortOSS, thoughts: true, noStop: true},
+	{id: "openai.", force: forceTool, effort: effortOpenAI, thoughts: true, noStop: true, noSampling: true},
 	{id: "deepseek.v3", force: forceAny, structured: true},
 	{id: "google.gemma-3", structured: true},
 	{id: "meta.llama", alone: true, images: true},
@@ -64,11 +64,11 @@ var families = []family{
 	{id: "zai.", force: forceTool, structured: true},
 }
 
-// familyOf is that of a model's id, which may have a region before it; empty for an unknown one,
-// such as an application inference profile.
-func familyOf(id string) family {
+// familyOf is that of a model's ids: a region may stand before Bedrock's own, and that of an inference
+// profile does not tell the model, which the client's may do. It is empty for an unknown one.
+func familyOf(ids string) family {
 	for _, f := range families {
-		if strings.Contains(id, f.id) {
+		if strings.Contains(ids, f.id) {
 			return f
 		}
 	}

@@ -88,7 +88,9 @@ func (t *translation) file(b *llm.Block) ([]block, error) {
 	}
 	t.documents++
 	document := &media{Format: format, Name: fmt.Sprintf("Document %d", t.documents), Source: source{data}}
-	return []block{{Text: providers.DocumentLine(b.Media)}, {Document: document}}, nil
+	line := *b.Media
+	line.URL = "" // the data itself, where it is no data URL
+	return []block{{Text: providers.DocumentLine(&line)}, {Document: document}}, nil
 }
 
 // readDataURL reads a data URL (RFC 2397). Its data is base64 without white space.

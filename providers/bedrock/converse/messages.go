@@ -181,14 +181,14 @@ func (t *translation) assistant(turn *alternating.Turn) {
 	}
 }
 
-// thought is a thought as the model gave it; nil for another model's. Most models refuse one
-// without a signature ("User messages cannot contain reasoning content").
+// thought is a thought as the model gave it; nil for another one's, or where the model takes none.
 func (t *translation) thought(thought *llm.Thought) *reasoning {
+	own := thought.Format == llm.FormatConverse && (thought.Model == "" || thought.Model == t.model.Upstream)
 	switch {
-	case thought.Format != llm.ThoughtFormat(t.model.Provider) || thought.Model != t.model.Upstream:
+	case !own || !t.family.thoughts:
 	case thought.Data != "":
 		return &reasoning{Redacted: thought.Data}
-	case thought.Text != "" && (thought.Signature != "" || t.family.unsigned):
+	case thought.Text != "":
 		return &reasoning{Text: &reasoningText{thought.Text, thought.Signature}}
 	}
 	return nil

@@ -16,10 +16,10 @@ import (
 
 // stream feeds the events of an upstream to the state machine.
 type stream struct {
+	*answer
 	ctx    context.Context
 	client *upstream.Client
 	events *upstream.Events
-	answer *answer
 	name   string // of the current event
 	event  event
 }
@@ -31,67 +31,55 @@ func (x *exchange) openStream(ctx context.Context, key string) (llm.Stream, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{ctx: ctx, client: x.api.client, events: events, answer: newAnswer(x)}
+	s := &stream{answer: newAnswer(x), ctx: ctx, client: x.api.client, events: events}
 	for err = s.next(); err == nil && s.name == "messageStart"; {
 		err = s.next()
 	}
 	if err != nil {
 		events.Close()
-		return nil, s.failed(err)
+		return nil, err
 	}
 	return s.run, nil
 }
 
-// next reads one event. Its error is io.EOF at the end of the body, otherwise one for the
-// consumer of the stream.
+// next reads one event.
 func (s *stream) next() error {
 	raw, err := s.events.Next()
-	if errors.Is(err, io.EOF) {
-		return io.EOF
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF):
+		return s.client.Truncated()
+	case err != nil:
 		return s.client.Broken(s.ctx, err)
 	}
 	s.name, s.event = raw.Name, event{}
 	if err := json.Unmarshal(raw.Data, &s.event, api.Lenient); err != nil {
 		return s.client.Malformed(err)
 	}
-	if s.name == "error" {
-		e := &s.event.Error
+	if e := &s.event.Error; s.name == "error" {
 		return s.client.Refused(refusal(cmp.Or(statuses[e.Type], http.StatusInternalServerError), e.Type, e.Message))
 	}
 	return nil
 }
 
-// failed is the error of an answer that ends with err.
-func (s *stream) failed(err error) error {
-	if errors.Is(err, io.EOF) {
-		return s.client.Truncated()
-	}
-	return err
-}
-
-// run reads the events to the usage, which comes behind the end of the message.
+// run reads the events to the usage, which comes behind the end of the message. An answer whose
+// upstream ends without it is whole.
 func (s *stream) run(yield func(*llm.Event, error) bool) {
 	defer s.events.Close()
-	a := s.answer
-	if !a.begin(yield) || !a.apply(s.name, &s.event) {
-		return
-	}
-	s.events.BeforeRead(a.out.Pause)
-	for a.reason == "" || a.usage == nil {
+	alive := s.begin(yield) && s.apply(s.name, &s.event)
+	s.events.BeforeRead(s.out.Pause)
+	for alive && (s.reason == "" || s.usage == nil) {
 		err := s.next()
-		if errors.Is(err, io.EOF) && a.reason != "" {
-			break // only the usage is missing
+		if s.reason != "" && errors.Is(err, upstream.ErrTruncated) {
+			break
 		}
 		if err != nil {
-			a.out.Fail(s.failed(err))
+			s.out.Fail(err)
 			return
 		}
-		if !a.apply(s.name, &s.event) {
-			return
-		}
+		alive = s.apply(s.name, &s.event)
 	}
-	a.finish()
-	s.events.Drain()
+	if alive {
+		s.finish()
+		s.events.Drain()
+	}
 }

@@ -121,12 +121,13 @@ func chooseTool(name string) jsontext.Value {
 // calledTools are those that the conversation has called. The model may call them again also where
 // the client has forbidden it.
 func (t *translation) calledTools() (all []tool) {
+	known := map[string]bool{}
 	for i := range t.conversation.Messages {
 		for _, b := range t.conversation.Messages[i].Blocks {
-			if b.Kind != llm.BlockCall || slices.ContainsFunc(all, func(have tool) bool { return have.Spec.Name == toolName(b.Call.Name) }) {
-				continue
+			if b.Kind == llm.BlockCall && !known[b.Call.Name] {
+				known[b.Call.Name] = true
+				all = append(all, t.tool(&llm.Tool{Name: b.Call.Name}))
 			}
-			all = append(all, t.tool(&llm.Tool{Name: b.Call.Name}))
 		}
 	}
 	t.ignoreIf(len(all) > 0 && t.conversation.Choice != nil, llm.FieldToolChoice)
@@ -144,7 +145,7 @@ func (t *translation) formatAnswer(config *toolConfig) {
 	if format == nil {
 		return
 	}
-	strict := format.Strict != nil && *format.Strict
+	strict, schema := format.Strict != nil && *format.Strict, arguments(format.Schema.Clone())
 	kind := jsonbytes.Member(format.Schema, "type")
 	isObject := kind == nil || string(kind) == `"object"`
 	switch {
@@ -155,7 +156,7 @@ func (t *translation) formatAnswer(config *toolConfig) {
 		if w = w.Text("name", toolName(cmp.Or(format.Name, "answer"))); format.Description != "" {
 			w = w.Text("description", format.Description)
 		}
-		t.out.Output = jsontext.Value(append(w.Text("schema", string(format.Schema)), "}}}}"...))
+		t.out.Output = jsontext.Value(append(w.Text("schema", schema), "}}}}"...))
 		return
 	case config.Choice != nil: // this turn has no answer to format
 		return
@@ -163,7 +164,7 @@ func (t *translation) formatAnswer(config *toolConfig) {
 		t.answerByTool(config, format)
 		return
 	default:
-		t.hint = jsonHint + " It must follow this JSON schema: " + string(format.Schema)
+		t.hint = jsonHint + " It must follow this JSON schema: " + schema
 	}
 	t.ignoreIf(true, llm.FieldFormat)
 }

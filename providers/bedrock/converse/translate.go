@@ -38,7 +38,7 @@ func (a *API) translate(call providers.Call) (*translation, error) {
 		return nil, err
 	}
 	t := &translation{req: call.Request, model: call.Model, conversation: conversation, names: map[string]string{}}
-	if t.family = familyOf(call.Model.Upstream); call.Model.Traits.Structured {
+	if t.family = familyOf(call.Model.Upstream + " " + call.Model.ID); call.Model.Traits.Structured {
 		t.family.structured = true
 	}
 	if call.Model.Traits.ForcedTools {
