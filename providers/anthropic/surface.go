@@ -46,7 +46,8 @@ func (p *Provider) nativeAt(call providers.Call, counts bool) (*nativeExchange, 
 	}
 	n := &nativeExchange{
 		provider: p, client: p.client.With(fit.headers, refusedNativelyAt), request: req,
-		body: fit.body(found), fit: fit, model: call.Model.Upstream, moved: call.Moved, name: call.Model.Provider, edited: found.seals || found.ids,
+		body: fit.body(found), fit: fit, model: call.Model.Upstream, moved: call.Moved, name: call.Model.Provider,
+		edited: found.seals || found.ids,
 	}
 	if n.path = s.Path(n.model, req.Stream); counts {
 		n.path, n.body = s.count(n.model, n.body)

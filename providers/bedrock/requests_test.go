@@ -1,6 +1,7 @@
 package bedrock_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 	"github.com/go-json-experiment/json"
 
 	"modelgateway/api"
@@ -17,6 +19,7 @@ import (
 	"modelgateway/dialects/messages"
 	"modelgateway/dialects/responses"
 	"modelgateway/llm"
+	"modelgateway/llm/roundtrip"
 	"modelgateway/providers"
 	"modelgateway/providers/providertest"
 )
@@ -360,5 +363,61 @@ func TestModelsAreListed(t *testing.T) {
 	}
 	if !slices.Equal(paths, []string{"/foundation-models", "/inference-profiles?maxResults=1000"}) {
 		t.Errorf("asked %q", paths)
+	}
+}
+
+// TestWhatTheGatewayCarriesIsUnpacked sends a conversation whose thoughts and ids the gateway has
+// sealed: Claude's own come back as they were, and those of others are left out. Where the gateway
+// has moved the call and Bedrock refuses the thoughts, they are left out of one more request.
+func TestWhatTheGatewayCarriesIsUnpacked(t *testing.T) {
+	own := &llm.Thought{Format: llm.FormatAnthropic, Text: "t", Signature: "sig+/="}
+	other := &llm.Thought{Format: llm.FormatGemini, Text: "t", Signature: "other"}
+	id := roundtrip.Pack("toolu_1", other)
+	body := `{"model":"m","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[` +
+		`{"type":"thinking","thinking":"t","signature":"` + roundtrip.Seal(own) + `"},` +
+		`{"type":"thinking","thinking":"u","signature":"` + roundtrip.Seal(other) + `"},` +
+		`{"type":"tool_use","id":"` + id + `","name":"f","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"r"}]}],"stream":false,"max_tokens":5}`
+	call := native(t, body, "claude-opus-5")
+	call.Moved = true
+	script := func(status int, text string) providertest.Script {
+		return providertest.Script{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Pieces: [][]byte{[]byte(text)}}
+	}
+	up := providertest.Serve(t, script(http.StatusBadRequest, `{"message":"messages.1.content.0: Invalid signature in thinking block"}`), script(200, answer))
+	if got := open(t, at(up.URL), call); got.Err != nil || got.Bytes != answer {
+		t.Fatalf("%q, %v", got.Bytes, got.Err)
+	}
+	const begin = `{"anthropic_version":"bedrock-2023-05-31","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[`
+	const end = `{"type":"tool_use","id":"toolu_1","name":"f","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"r"}]}],"max_tokens":5}`
+	for i, want := range []string{begin + `{"type":"thinking","thinking":"t","signature":"sig+/="},` + end, begin + end} {
+		if got := up.Requests()[i]; string(got.Body) != want {
+			t.Errorf("request %d:\n%s\nwant\n%s", i, got.Body, want)
+		}
+	}
+}
+
+// TestAnExceptionInsideAStreamIsAnError is one that comes in place of the answer, and one in the
+// middle of it.
+func TestAnExceptionInsideAStreamIsAnError(t *testing.T) {
+	const start = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],` +
+		`"usage":{"input_tokens":3,"output_tokens":1}}}`
+	var frame bytes.Buffer
+	m := eventstream.Message{Payload: []byte(`{"message":"Too many requests"}`)}
+	m.Headers.Set(":message-type", eventstream.StringValue("exception"))
+	m.Headers.Set(":exception-type", eventstream.StringValue("throttlingException"))
+	if err := eventstream.NewEncoder().Encode(&frame, m); err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range [][]byte{nil, chunk(t, []byte(start))} {
+		up := providertest.Serve(t, providertest.Script{
+			Header: http.Header{"Content-Type": {"application/vnd.amazon.eventstream"}}, Pieces: [][]byte{append(first, frame.Bytes()...)},
+		})
+		call := native(t, `{"model":"m","max_tokens":5,"stream":true,"messages":[{"role":"user","content":"q"}]}`, "claude-opus-5")
+		got := open(t, at(up.URL), call)
+		r, ok := errors.AsType[*providers.Refusal](got.Err)
+		if !ok || r.Status != http.StatusTooManyRequests || !strings.Contains(string(r.Body), `"rate_limit_error"`) || (got.Bytes == "") != (first == nil) {
+			t.Errorf("%q, %v", got.Bytes, got.Err)
+		}
 	}
 }
