@@ -78,13 +78,19 @@ func Family(id string) (vendor, name string) {
 	name, _, hasColon := strings.Cut(name, ":")
 	ofProduct := strings.HasPrefix(name, "titan-") || strings.HasPrefix(name, "embed-") // whose version is a part of the name
 	if !ofProduct && (hasColon || vendor == anthropic) {
-		name = bedrocks.ReplaceAllString(name, "")
+		name = unversioned(name)
 	}
 	return vendor, name
 }
 
-// bedrocks is Bedrock's own version at the end of a name.
-var bedrocks = regexp.MustCompile(`-v\d$|-1$`)
+// unversioned is a name without the version that Bedrock has put at its end, as in -v1 or -1.
+func unversioned(name string) string {
+	at := strings.LastIndexByte(name, '-')
+	if version := strings.TrimPrefix(name[at+1:], "v"); at > 0 && len(version) == 1 && (version == "1" || name[at+1] == 'v') {
+		return name[:at]
+	}
+	return name
+}
 
 // Base is the id of the model behind that of an inference profile: without the head of an ARN and
 // the area.

@@ -181,13 +181,15 @@ func (f *fitting) refuse(path, why string) error {
 // request does not need it: Claude Code sends some ten.
 func (f *fitting) addBetas(betas []string) {
 	for _, beta := range betas {
-		beta = strings.TrimSpace(beta)
-		switch own := f.surface.Betas[beta]; {
-		case beta == "" || slices.Contains(f.betas, own):
-		case own == "":
-			f.ignored = append(f.ignored, "anthropic-beta: "+beta)
+		if beta = strings.TrimSpace(beta); beta == "advanced-tool-use-2025-11-20" {
+			beta = "tool-search-tool-2025-10-19" // the part of it that the clouds have
+		}
+		switch {
+		case beta == "" || slices.Contains(f.betas, beta):
+		case slices.Contains(f.surface.Betas, beta):
+			f.betas = append(f.betas, beta)
 		default:
-			f.betas = append(f.betas, own)
+			f.ignored = append(f.ignored, "anthropic-beta: "+beta)
 		}
 	}
 }

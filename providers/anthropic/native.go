@@ -26,11 +26,10 @@ type nativeExchange struct {
 	request   *llm.Request
 	path      string // with the query
 	body      [][]byte
-	changes   []replacement // of the body for a cloud
-	ignored   []string
-	edited    bool   // the prompt in body may differ from the client's
-	name      string // of the provider
-	model     string // the upstream's id of the model
+	fit       *fitting // to a cloud; nil = Anthropic's own API
+	edited    bool     // the prompt in body may differ from the client's
+	name      string   // of the provider
+	model     string   // the upstream's id of the model
 	maxTokens int64
 	earlier   earlier
 	names     bool // a later request may name the answer: its id becomes a name that only this client can use
@@ -54,7 +53,7 @@ func (p *Provider) native(call providers.Call, path string) (*nativeExchange, er
 	}
 	n := &nativeExchange{
 		provider: p, client: p.client.With(versioned(req.Beside.Headers), refusedNatively), request: req, path: path,
-		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier, nil), model: call.Model.Upstream, moved: call.Moved,
+		body: nativeBody(req.Raw, call.Model.Upstream, found, earlier), model: call.Model.Upstream, moved: call.Moved,
 		earlier: earlier, names: req.Handle != nil && p.objects != config.ObjectsAllow && req.Earlier.Named,
 		name: call.Model.Provider, edited: found.seals || found.ids,
 	}
@@ -77,7 +76,10 @@ func versioned(headers []llm.Header) []llm.Header {
 
 // Properties has max_tokens, which includes thinking. Only a cloud does not get all.
 func (n *nativeExchange) Properties() providers.Properties {
-	p := providers.Properties{MaxOutput: n.maxTokens, Ignored: n.ignored}
+	p := providers.Properties{MaxOutput: n.maxTokens}
+	if n.fit != nil {
+		p.Ignored = n.fit.ignored
+	}
 	if n.edited {
 		p.Body = n.body
 	}
@@ -92,7 +94,7 @@ func (n *nativeExchange) Open(ctx context.Context, key string) (llm.Stream, erro
 	if !n.moved || !refusesThoughts(err) {
 		return stream, err
 	}
-	body, changed := bodyWithoutThoughts(n.request.Raw, n.model, n.earlier, n.changes)
+	body, changed := bodyWithoutThoughts(n.request.Raw, n.model, n.earlier, n.fit)
 	if !changed {
 		return nil, err
 	}

@@ -11,20 +11,23 @@ import (
 // nativeBody is the client's body for the upstream, in pieces. Replaced in place is the
 // model. Of the conversation only what the gateway itself has put there is changed: a
 // thought of another provider, which this one would refuse, is left out; Anthropic's own
-// and the ids of calls are unpacked. changes are those for a cloud, which has the model in its path.
-func nativeBody(raw []byte, model string, found marks, named earlier, changes []replacement) [][]byte {
-	e := editor{
-		Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, seals: found.seals, ids: found.ids, changes: changes,
-	}
+// and the ids of calls are unpacked.
+func nativeBody(raw []byte, model string, found marks, named earlier) [][]byte {
+	e := editor{Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, seals: found.seals, ids: found.ids}
+	e.body()
+	return e.Pieces()
+}
+
+// body is the body for a cloud, which has the model in its path.
+func (f *fitting) body(found marks) [][]byte {
+	e := editor{Editor: jsonbytes.Editor{Text: f.raw}, seals: found.seals, ids: found.ids, fit: f}
 	e.body()
 	return e.pieces()
 }
 
 // bodyWithoutThoughts is the body without any thought; changed is false where it has none.
-func bodyWithoutThoughts(raw []byte, model string, named earlier, changes []replacement) (body [][]byte, changed bool) {
-	e := editor{
-		Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: roundtrip.Has(raw), changes: changes,
-	}
+func bodyWithoutThoughts(raw []byte, model string, named earlier, fit *fitting) (body [][]byte, changed bool) {
+	e := editor{Editor: jsonbytes.Editor{Text: raw}, model: quote(model), earlier: named, thoughts: true, ids: roundtrip.Has(raw), fit: fit}
 	e.body()
 	return e.pieces(), e.cut
 }
@@ -35,7 +38,7 @@ type editor struct {
 
 	model   []byte
 	earlier earlier
-	changes []replacement // none: the model is replaced
+	fit     *fitting // to a cloud, whose bodies name no model; nil = none
 
 	seals    bool // thoughts may be sealed by the gateway
 	ids      bool // ids of calls may carry something
@@ -49,7 +52,7 @@ func (e *editor) body() {
 	for name, value := range jsonbytes.MembersAt(e.Text, 0) {
 		switch {
 		case name.Is("model"):
-			if e.changes == nil && !bytes.Equal(value.Of(e.Text), e.model) {
+			if e.fit == nil && !bytes.Equal(value.Of(e.Text), e.model) {
 				e.Replace(value, e.model)
 			}
 			if !inside && !named {
@@ -66,8 +69,10 @@ func (e *editor) body() {
 }
 
 func (e *editor) pieces() [][]byte {
-	for _, c := range e.changes {
-		e.Replace(c.at, c.with)
+	if e.fit != nil {
+		for _, c := range e.fit.changes {
+			e.Replace(c.at, c.with)
+		}
 	}
 	return e.Pieces()
 }

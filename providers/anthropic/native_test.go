@@ -57,7 +57,7 @@ func ask(t testing.TB, body string, change func(*providers.Call), scripts ...pro
 
 // edited is a body for the upstream.
 func edited(raw []byte, model string) [][]byte {
-	return nativeBody(raw, model, marksOf(raw), earlier{}, nil)
+	return nativeBody(raw, model, marksOf(raw), earlier{})
 }
 
 // jsonScript answers with JSON.

@@ -23,8 +23,8 @@ type Surface struct {
 	// the answer is a stream is only in the path, and a count is asked for with the body of a call.
 	// Else betas are in the header, "stream" is in the body, and a count names its model there.
 	InvokesModel bool
-	Betas        map[string]string // that it takes, with its own names of them; it refuses all others
-	Lacks        []string          // beginnings of the types of tools that it does not run
+	Betas        []string // that it takes; it refuses all others
+	Lacks        []string // beginnings of the types of tools that it does not run
 }
 
 // NewAt makes a provider with its own connections to a cloud.
@@ -40,14 +40,14 @@ func NewAt(opts providers.Options, s Surface) *Provider {
 func (p *Provider) nativeAt(call providers.Call, counts bool) (*nativeExchange, error) {
 	req, s := call.Request, p.surface
 	found := marksOf(req.Raw)
-	fit := fitting{surface: s, cloud: p.client.Provider(), model: call.Model, counts: counts, raw: req.Raw}
+	fit := &fitting{surface: s, cloud: p.client.Provider(), model: call.Model, counts: counts, raw: req.Raw}
 	if err := fit.request(found, req.Beside.Headers); err != nil {
 		return nil, err
 	}
 	n := &nativeExchange{
 		provider: p, client: p.client.With(fit.headers, refusedNativelyAt), request: req,
-		body: nativeBody(req.Raw, "", found, earlier{}, fit.changes), changes: fit.changes, ignored: fit.ignored,
-		model: call.Model.Upstream, moved: call.Moved, name: call.Model.Provider, edited: found.seals || found.ids,
+		body: fit.body(found), fit: fit, model: call.Model.Upstream, moved: call.Moved, name: call.Model.Provider,
+		edited: found.seals || found.ids,
 	}
 	if n.path = s.Path(n.model, req.Stream); counts {
 		n.path, n.body = s.count(n.model, n.body)
@@ -64,7 +64,7 @@ func (p *Provider) fitted(call providers.Call, body []byte, counts bool) ([]byte
 	if err := fit.request(marks{}, nil); err != nil {
 		return nil, err
 	}
-	return bytes.Join(nativeBody(body, "", marks{}, earlier{}, fit.changes), nil), nil
+	return bytes.Join(fit.body(marks{}), nil), nil
 }
 
 // count is the path and the body with which a cloud counts a prompt.

@@ -77,30 +77,16 @@ func path(id, operation string) string {
 	return "/model/" + strings.ReplaceAll(url.PathEscape(id), ":", "%3A") + "/" + operation
 }
 
-// betas are those that Bedrock takes for some model. advanced-tool-use has another name there.
+// betas are those that Bedrock takes for some model.
 // https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
 // and what other gateways have found, 2026-11.
-var betas = map[string]string{
-	"advanced-tool-use-2025-11-20":              "tool-search-tool-2025-10-19",
-	"compact-2026-01-12":                        "compact-2026-01-12",
-	"computer-use-2024-10-22":                   "computer-use-2024-10-22",
-	"computer-use-2025-01-24":                   "computer-use-2025-01-24",
-	"computer-use-2025-11-24":                   "computer-use-2025-11-24",
-	"context-1m-2025-08-07":                     "context-1m-2025-08-07",
-	"context-management-2025-06-27":             "context-management-2025-06-27",
-	"dangerous-tool-use-2026-09-03":             "dangerous-tool-use-2026-09-03",
-	"dev-full-thinking-2025-05-14":              "dev-full-thinking-2025-05-14",
-	"effort-2025-11-24":                         "effort-2025-11-24",
-	"fine-grained-tool-streaming-2025-05-14":    "fine-grained-tool-streaming-2025-05-14",
-	"interleaved-thinking-2025-05-14":           "interleaved-thinking-2025-05-14",
-	"mid-conversation-output-config-2026-07-01": "mid-conversation-output-config-2026-07-01",
-	"mid-conversation-tool-changes-2026-07-01":  "mid-conversation-tool-changes-2026-07-01",
-	"output-128k-2025-02-19":                    "output-128k-2025-02-19",
-	"thinking-binding-controls-2026-08-01":      "thinking-binding-controls-2026-08-01",
-	"thinking-display-updates-2026-08-18":       "thinking-display-updates-2026-08-18",
-	"token-efficient-tools-2025-02-19":          "token-efficient-tools-2025-02-19",
-	"tool-examples-2025-10-29":                  "tool-examples-2025-10-29",
-	"tool-search-tool-2025-10-19":               "tool-search-tool-2025-10-19",
+var betas = []string{
+	"compact-2026-01-12", "computer-use-2024-10-22", "computer-use-2025-01-24", "computer-use-2025-11-24",
+	"context-1m-2025-08-07", "context-management-2025-06-27", "dangerous-tool-use-2026-09-03", "dev-full-thinking-2025-05-14",
+	"effort-2025-11-24", "fine-grained-tool-streaming-2025-05-14", "interleaved-thinking-2025-05-14",
+	"mid-conversation-output-config-2026-07-01", "mid-conversation-tool-changes-2026-07-01", "output-128k-2025-02-19",
+	"thinking-binding-controls-2026-08-01", "thinking-display-updates-2026-08-18", "token-efficient-tools-2025-02-19",
+	"tool-examples-2025-10-29", "tool-search-tool-2025-10-19",
 }
 
 // Abilities are those of any of its models, or of one.

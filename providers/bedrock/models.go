@@ -2,7 +2,6 @@ package bedrock
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -13,9 +12,6 @@ import (
 	"modelgateway/llm"
 	"modelgateway/providers"
 )
-
-// maxPages bounds how many pages of the list of profiles are read.
-const maxPages = 20
 
 const active = "ACTIVE"
 
@@ -29,24 +25,22 @@ type model struct {
 	} `json:"modelLifecycle"`
 }
 
-// profilePage is an answer of GET /inference-profiles. A profile is a model in several regions.
-type profilePage struct {
-	Profiles []struct {
-		ID     string `json:"inferenceProfileId"`
-		ARN    string `json:"inferenceProfileArn"`
-		Type   string `json:"type"`
-		Status string `json:"status"`
-		Models []struct {
-			ARN string `json:"modelArn"`
-		} `json:"models"`
-	} `json:"inferenceProfileSummaries"`
-	Next string `json:"nextToken"`
+// profile is one of GET /inference-profiles: a model in several regions.
+type profile struct {
+	ID     string `json:"inferenceProfileId"`
+	ARN    string `json:"inferenceProfileArn"`
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	Models []struct {
+		ARN string `json:"modelArn"`
+	} `json:"models"`
 }
 
 // listModels lists the models that can be called by their id, and the profiles of models.
 func (p *Provider) listModels(ctx context.Context, key string) ([]providers.Listed, error) {
 	var list struct {
-		Models []model `json:"modelSummaries"`
+		Models   []model   `json:"modelSummaries"`
+		Profiles []profile `json:"inferenceProfileSummaries"`
 	}
 	if err := p.get(ctx, key, "/foundation-models", &list); err != nil {
 		return nil, err
@@ -61,28 +55,20 @@ func (p *Provider) listModels(ctx context.Context, key string) ([]providers.List
 			}
 		}
 	}
-	query := "/inference-profiles?maxResults=1000"
-	for range maxPages {
-		var page profilePage
-		if err := p.get(ctx, key, query, &page); err != nil {
-			return nil, err
+	if err := p.get(ctx, key, "/inference-profiles?maxResults=1000", &list); err != nil { // all of them
+		return nil, err
+	}
+	for _, of := range list.Profiles {
+		if of.Status != active || len(of.Models) == 0 {
+			continue
 		}
-		for _, profile := range page.Profiles {
-			if profile.Status != active || len(profile.Models) == 0 {
-				continue
-			}
-			id := profile.ID
-			if profile.Type == "APPLICATION" {
-				id = profile.ARN
-			}
-			if kind := kinds[cloudnames.Base(profile.Models[0].ARN)]; kind != "" && id != "" {
-				all = append(all, providers.Listed{ID: id, Kind: kind})
-			}
+		id := of.ID
+		if of.Type == "APPLICATION" { // which is called by its ARN
+			id = of.ARN
 		}
-		if page.Next == "" {
-			break
+		if kind := kinds[cloudnames.Base(of.Models[0].ARN)]; kind != "" && id != "" {
+			all = append(all, providers.Listed{ID: id, Kind: kind})
 		}
-		query = "/inference-profiles?maxResults=1000&nextToken=" + url.QueryEscape(page.Next)
 	}
 	return all, nil
 }

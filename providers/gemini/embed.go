@@ -183,27 +183,25 @@ func (x *embedding) one(text string) []byte {
 	if x.opts.Dimensions > 0 {
 		w = w.Int("outputDimensionality", x.opts.Dimensions)
 	}
+	return x.described(w, "taskType").EndObject()
+}
+
+// described adds what a text is for, under Vertex AI's name of that.
+func (x *embedding) described(w jsonbytes.Writer, task string) jsonbytes.Writer {
 	if x.opts.TaskType != "" {
-		w = w.Text("taskType", x.opts.TaskType)
+		w = w.Text(task, x.opts.TaskType)
 	}
 	if x.opts.Title != "" {
 		w = w.Text("title", x.opts.Title)
 	}
-	return w.EndObject()
+	return w
 }
 
 // predicted is the request of Vertex AI's older method.
 func (x *embedding) predicted(texts []string) []byte {
 	w := jsonbytes.Writer(nil).Object().ListAt("instances")
 	for _, text := range texts {
-		w = w.Object().Text("content", text)
-		if x.opts.TaskType != "" {
-			w = w.Text("task_type", x.opts.TaskType)
-		}
-		if x.opts.Title != "" {
-			w = w.Text("title", x.opts.Title)
-		}
-		w = w.EndObject()
+		w = x.described(w.Object().Text("content", text), "task_type").EndObject()
 	}
 	w = w.EndList()
 	if x.opts.Dimensions > 0 {

@@ -85,25 +85,14 @@ func claude(models string) anthropic.Surface {
 	}
 }
 
-// betas are those that Vertex AI takes for some model. advanced-tool-use has another name there.
+// betas are those that Vertex AI takes for some model.
 // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude and what other
 // gateways have found, 2026-11.
-var betas = map[string]string{
-	"advanced-tool-use-2025-11-20":         "tool-search-tool-2025-10-19",
-	"compact-2026-01-12":                   "compact-2026-01-12",
-	"compact-2026-09-04":                   "compact-2026-09-04",
-	"computer-use-2025-01-24":              "computer-use-2025-01-24",
-	"computer-use-2025-11-24":              "computer-use-2025-11-24",
-	"context-1m-2025-08-07":                "context-1m-2025-08-07",
-	"context-management-2025-06-27":        "context-management-2025-06-27",
-	"dangerous-tool-use-2026-09-03":        "dangerous-tool-use-2026-09-03",
-	"effort-2025-11-24":                    "effort-2025-11-24",
-	"interleaved-thinking-2025-05-14":      "interleaved-thinking-2025-05-14",
-	"per-turn-control-2026-07-01":          "per-turn-control-2026-07-01",
-	"thinking-binding-controls-2026-08-01": "thinking-binding-controls-2026-08-01",
-	"thinking-display-updates-2026-08-18":  "thinking-display-updates-2026-08-18",
-	"tool-search-tool-2025-10-19":          "tool-search-tool-2025-10-19",
-	"web-search-2025-03-05":                "web-search-2025-03-05",
+var betas = []string{
+	"compact-2026-01-12", "compact-2026-09-04", "computer-use-2025-01-24", "computer-use-2025-11-24", "context-1m-2025-08-07",
+	"context-management-2025-06-27", "dangerous-tool-use-2026-09-03", "effort-2025-11-24", "interleaved-thinking-2025-05-14",
+	"per-turn-control-2026-07-01", "thinking-binding-controls-2026-08-01", "thinking-display-updates-2026-08-18",
+	"tool-search-tool-2025-10-19", "web-search-2025-03-05",
 }
 
 // Abilities are those of any of its models, or of one. No list says which models can be called.
