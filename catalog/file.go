@@ -46,6 +46,7 @@ type entry struct {
 	Price     *dollars `yaml:"price"`
 	Like      string   `yaml:"like"`
 
+	Guardrail  string          `yaml:"guardrail"`
 	Unlisted   bool            `yaml:"unlisted"`
 	Dimensions Dimensions      `yaml:"dimensions"`
 	Upstreams  []upstreamEntry `yaml:"upstreams"`
@@ -232,7 +233,7 @@ func (e entry) model(c *Catalog) (Model, error) {
 		ID: e.ID, Kind: e.Kind, Provider: e.Provider, Upstream: e.Upstream, Created: e.Created, Released: e.Created,
 		Context: e.Context, MaxOutput: e.MaxOutput, Successor: e.Successor, Fallbacks: e.Fallbacks,
 		Price: price, state: e.State, like: e.Like,
-		Dimensions: e.Dimensions, Unlisted: e.Unlisted,
+		Dimensions: e.Dimensions, Unlisted: e.Unlisted, Guardrail: e.Guardrail,
 	}
 	if m.Upstream == "" {
 		m.Upstream = m.ID
@@ -242,6 +243,8 @@ func (e entry) model(c *Catalog) (Model, error) {
 		return m, errors.New("id is missing")
 	case !e.Dimensions.sound():
 		return m, errors.New("dimensions must be min <= default <= max, all above 0")
+	case e.Guardrail != "" && strings.LastIndexByte(e.Guardrail, ':') < 1:
+		return m, fmt.Errorf("guardrail must be its id and its version, such as abc123:1 or abc123:DRAFT, not %q", e.Guardrail)
 	case m.Created < 0 || m.Context < 0 || m.MaxOutput < 0:
 		return m, errors.New("a number is negative")
 	case len(e.Upstreams) == 0 && !slices.Contains(c.names, m.Provider) && (m.Provider != "" || !c.has(m.ID)):

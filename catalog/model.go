@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"modelgateway/llm"
@@ -29,6 +30,7 @@ type Model struct {
 	ID        string // the name that clients request
 	Provider  string
 	Upstream  string // the provider's name of the model
+	Guardrail string // ID:VERSION of the guardrail of Bedrock that checks its calls; empty: none
 	Kind      llm.Kind
 	Created   int64 // Unix seconds
 	Released  int64 // Unix seconds, of the day; 0 when unknown: a provider's Created may be that of its list
@@ -119,6 +121,15 @@ func (m *Model) NextPrice(now time.Time) (from time.Time, price Price, ok bool) 
 		}
 	}
 	return from, price, false
+}
+
+// GuardrailParts are the id and the version of Guardrail. An id may be an ARN, with colons of its own.
+func (m *Model) GuardrailParts() (id, version string) {
+	at := strings.LastIndexByte(m.Guardrail, ':')
+	if at < 0 {
+		return "", ""
+	}
+	return m.Guardrail[:at], m.Guardrail[at+1:]
 }
 
 // FullName is the name with the provider: provider/id.

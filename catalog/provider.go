@@ -53,6 +53,7 @@ type Provider struct {
 // Account is one of a cloud: where it is, and whose credentials sign calls where there is no key.
 // What is empty is that of the environment.
 type Account struct {
+	Cloud   string `yaml:"-"` // aws, google or azure; empty: that of the preset
 	Region  string `yaml:"-"`
 	Project string `yaml:"-"`
 
@@ -106,6 +107,7 @@ func (a *Account) UnmarshalYAML(node *yaml.Node) error {
 			rest.Content = append(rest.Content, pair...)
 		}
 	}
+	a.Cloud = cloud
 	type plain Account
 	return rest.Decode((*plain)(a))
 }

@@ -11,6 +11,16 @@ import (
 // error is a *Refusal where it knows what may be tried next, else a failure of the upstream.
 type Sign func(ctx context.Context, r *http.Request, key string, body [][]byte) error
 
+// LogInError says that a cloud gave no credential, and which settings an operator has to look at.
+type LogInError struct {
+	Settings string // such as AZURE_CLIENT_ID and AZURE_CLIENT_SECRET
+	Cause    error  // without secrets
+}
+
+func (e *LogInError) Error() string { return e.Cause.Error() + ": check " + e.Settings }
+
+func (e *LogInError) Unwrap() error { return e.Cause }
+
 // SignBearer sends the key as Authorization: Bearer KEY.
 func SignBearer(_ context.Context, r *http.Request, key string, _ [][]byte) error {
 	if key != "" {

@@ -1,6 +1,8 @@
 package all
 
 import (
+	"context"
+	"net/http"
 	"strings"
 
 	"modelgateway/catalog"
@@ -33,7 +35,7 @@ func clouds() []providers.Preset {
 			ProviderSettings: config.ProviderSettings{
 				Name: "azure", Title: "Azure OpenAI", Prefix: "AZURE_OPENAI", Models: "Azure", Version: "/v1", Login: true, Keyless: true,
 			},
-			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI, Login: azure("https://cognitiveservices.azure.com/.default"),
+			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI, Login: azure(azureOpenAI),
 			// Its list has the models of the region, and calls name deployments.
 			Server: providers.Server{ListsNone: true},
 		},
@@ -41,12 +43,21 @@ func clouds() []providers.Preset {
 			ProviderSettings: config.ProviderSettings{
 				Name: "foundry", Title: "Claude on Microsoft Foundry", Prefix: "AZURE_FOUNDRY", Models: "Foundry", Version: "/v1", Login: true, Keyless: true,
 			},
-			Type: catalog.Anthropic, OTelName: "azure.ai.inference", Facts: catalog.Anthropic, Login: azure("https://ai.azure.com/.default"),
+			Type: catalog.Anthropic, OTelName: "azure.ai.inference", Facts: catalog.Anthropic, Login: azure(azureFoundry),
+			Server: providers.Server{ListsNone: true},
 		},
 	}
 }
 
-// aws signs calls with Amazon's credentials.
+// logins are the clouds' log-ins by their names in auth of the models file.
+func logins() map[string]providers.Login {
+	return map[string]providers.Login{"aws": aws, "google": google, "azure": azure(azureOpenAI)}
+}
+
+// The scopes of Entra's tokens.
+const azureOpenAI, azureFoundry = "https://cognitiveservices.azure.com/.default", "https://ai.azure.com/.default"
+
+// aws signs calls with Amazon's credentials. Bedrock has two services, whose signatures differ.
 func aws(a catalog.Account, secret config.Secret) (providers.Sign, error) {
 	l, err := login.NewAWS(login.AWS{
 		Region: a.Region, Profile: a.Profile, AccessKeyID: a.AccessKeyID, SecretAccessKey: secret, Role: a.Role, ExternalID: a.ExternalID, Tags: a.Tags,
@@ -54,7 +65,14 @@ func aws(a catalog.Account, secret config.Secret) (providers.Sign, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.Sign, nil
+	const mantle = "bedrock-mantle"
+	atMantle := l.For(mantle)
+	return func(ctx context.Context, r *http.Request, key string, body [][]byte) error {
+		if strings.HasPrefix(r.URL.Host, mantle+".") {
+			return atMantle(ctx, r, key, body)
+		}
+		return l.Sign(ctx, r, key, body)
+	}, nil
 }
 
 // google sends tokens of Google's.
@@ -76,7 +94,13 @@ func azure(scope string) providers.Login {
 		if err != nil {
 			return nil, err
 		}
-		return l.Sign, nil
+		return func(ctx context.Context, r *http.Request, key string, body [][]byte) error {
+			if key != "" && scope == azureFoundry {
+				r.Header.Set("X-Api-Key", key)
+				return nil
+			}
+			return l.Sign(ctx, r, key, body)
+		}, nil
 	}
 }
 

@@ -114,7 +114,7 @@ func (m maker) baseURL() (string, error) {
 		return config.ParseBaseURL(m.BaseURL, m.driver.Version)
 	case m.Preset == "":
 		return config.ParseBaseURL(m.driver.BaseURL, m.driver.Version)
-	case m.preset.Cloud != nil && m.Account.Region == "":
+	case m.preset.Cloud != nil && m.Account.Region == "" && !m.cfg.Simulator:
 		return "", errors.New("region is missing")
 	case m.preset.Cloud != nil: // the address follows from the region
 		return settings.BaseURL, nil
@@ -147,7 +147,7 @@ func (m maker) keys() ([]config.Secret, error) {
 			return nil, errors.New("keys: a key is there twice")
 		}
 	}
-	if len(pool) == 0 && (m.Auth == catalog.AuthNone || m.preset.Keyless || m.preset.Login != nil) {
+	if len(pool) == 0 && (m.Auth == catalog.AuthNone || m.preset.Keyless || m.preset.Login != nil || m.Account.Cloud != "") {
 		return []config.Secret{{}}, nil
 	}
 	if len(pool) == 0 {
@@ -186,8 +186,12 @@ func (m maker) sign() (providers.Sign, error) {
 
 // logIn is the preset's own way: with the credentials of a cloud where it is one.
 func (m maker) logIn() (providers.Sign, error) {
-	if m.preset.Login == nil {
+	logIn := m.preset.Login
+	if logIn == nil && m.Account.Cloud == "" {
 		return m.preset.Sign, nil
+	}
+	if logIn == nil {
+		logIn = logins()[m.Account.Cloud]
 	}
 	var secret config.Secret
 	if m.Account.Secret != (catalog.KeySource{}) {
@@ -197,5 +201,5 @@ func (m maker) logIn() (providers.Sign, error) {
 		}
 		secret = keys[0]
 	}
-	return m.preset.Login(m.Account, secret)
+	return logIn(m.Account, secret)
 }

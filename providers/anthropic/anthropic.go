@@ -30,6 +30,7 @@ type Provider struct {
 	client  *upstream.Client
 	surface *Surface // nil = Anthropic's own API
 	objects string
+	lists   bool // the models that it serves
 	now     func() time.Time
 }
 
@@ -42,16 +43,18 @@ func New(opts providers.Options) *Provider {
 		Refused: refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})
 	return &Provider{
-		now: opts.Now, objects: opts.Objects, client: client.With([]llm.Header{{Name: versionHeader, Value: version}}, nil),
+		now: opts.Now, objects: opts.Objects, lists: !opts.Server.ListsNone, client: client.With([]llm.Header{{Name: versionHeader, Value: version}}, nil),
 	}
 }
 
 // Abilities are what Anthropic offers beside answers.
 func (p *Provider) Abilities() providers.Abilities {
 	own := p.client.Provider() == catalog.Anthropic // of another server it is not known what it has
-	return providers.Abilities{
-		Tokens: llm.TokensClaude, RunsTools: own, TakesMedia: own, Speaks: isNative, Count: p.count, Models: p.listModels,
+	can := providers.Abilities{Tokens: llm.TokensClaude, RunsTools: own, TakesMedia: own, Speaks: isNative, Count: p.count}
+	if p.lists {
+		can.Models = p.listModels
 	}
+	return can
 }
 
 // isNative says that clients of the Messages API are served with their own bytes.
@@ -68,16 +71,19 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 		return nil, err
 	}
 	body, err := t.body()
-	path := messagesPath
+	client, path := p.client, messagesPath
 	if p.surface != nil && err == nil {
 		path = p.surface.Path(call.Model.Upstream, call.Request.Stream)
 		body, err = p.fitted(call, body, false)
+		if guard := p.surface.guard(call.Model); guard != nil {
+			client = client.With(guard, nil)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &exchange{
-		provider: p, path: path, body: body, streamed: call.Request.Stream, ignored: call.Request.Source.Ignored(t.ignored),
+		provider: p, client: client, path: path, body: body, streamed: call.Request.Stream, ignored: call.Request.Source.Ignored(t.ignored),
 		model: call.Model.Upstream, answerTool: t.answerTool, maxTokens: t.out.MaxTokens,
 	}, nil
 }
@@ -85,6 +91,7 @@ func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
 // exchange is a translated request.
 type exchange struct {
 	provider *Provider
+	client   *upstream.Client
 	path     string
 	body     []byte
 	streamed bool
@@ -104,7 +111,7 @@ func (x *exchange) Open(ctx context.Context, key string) (llm.Stream, error) {
 	if x.streamed {
 		return x.stream(ctx, key)
 	}
-	client := x.provider.client
+	client := x.client
 	text, err := client.Post(ctx, key, x.path, x.body)
 	if err != nil {
 		return nil, err

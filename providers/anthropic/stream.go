@@ -15,11 +15,11 @@ import (
 )
 
 func (x *exchange) stream(ctx context.Context, key string) (llm.Stream, error) {
-	events, err := x.provider.client.Events(ctx, key, x.path, x.body)
+	events, err := x.client.Events(ctx, key, x.path, x.body)
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{ctx: ctx, client: x.provider.client, events: events, answer: newAnswer(x)}
+	s := &stream{ctx: ctx, client: x.client, events: events, answer: newAnswer(x)}
 	if err := s.readStart(); err != nil {
 		events.Close()
 		return nil, err

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 
+	"modelgateway/catalog"
 	"modelgateway/config"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
 )
@@ -45,7 +47,7 @@ func (p *Provider) nativeAt(call providers.Call, counts bool) (*nativeExchange, 
 		return nil, err
 	}
 	n := &nativeExchange{
-		provider: p, client: p.client.With(fit.headers, refusedNativelyAt), request: req,
+		provider: p, client: p.client.With(append(fit.headers, s.guard(call.Model)...), refusedNativelyAt), request: req,
 		body: fit.body(found), fit: fit, model: call.Model.Upstream, moved: call.Moved, name: call.Model.Provider,
 		edited: found.seals || found.ids,
 	}
@@ -56,6 +58,15 @@ func (p *Provider) nativeAt(call providers.Call, counts bool) (*nativeExchange, 
 		n.maxTokens = *req.MaxOutput
 	}
 	return n, nil
+}
+
+// guard is the headers with the guardrail of a model, which InvokeModel takes.
+func (s *Surface) guard(m *catalog.Model) []llm.Header {
+	id, version := m.GuardrailParts()
+	if id == "" || !s.InvokesModel {
+		return nil
+	}
+	return []llm.Header{{Name: "X-Amzn-Bedrock-Guardrailidentifier", Value: id}, {Name: "X-Amzn-Bedrock-Guardrailversion", Value: version}}
 }
 
 // fitted is the body of a translated request as a cloud takes it.

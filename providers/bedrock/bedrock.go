@@ -43,7 +43,7 @@ func New(opts providers.Options) providers.Provider {
 	}
 	p := &Provider{
 		claude:   anthropic.NewAt(opts, claude(opts.Region)),
-		converse: converse.New(client(opts.BaseURL), opts, ""),
+		converse: converse.New(client(opts.BaseURL), opts),
 		control:  client(strings.Replace(opts.BaseURL, "bedrock-runtime", "bedrock", 1)),
 	}
 	opts.BaseURL += "/openai"

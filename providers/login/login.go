@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"modelgateway/providers"
 )
 
 // exchangeTime bounds one request for a credential.
@@ -67,7 +69,7 @@ func failure(cloud string, err error, check string, secrets ...string) error {
 		}
 		text = fmt.Sprintf("the token endpoint answered %d %s", answer.Response.StatusCode, text)
 	}
-	return fmt.Errorf("%s log-in: %s: check %s", cloud, brief(text, secrets), check)
+	return &providers.LogInError{Settings: check, Cause: fmt.Errorf("%s log-in: %s", cloud, brief(text, secrets))}
 }
 
 // brief is one line of at most 300 characters without the secrets.

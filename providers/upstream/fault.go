@@ -56,7 +56,11 @@ func (c *Client) unsigned(ctx context.Context, key string, cause error) error {
 	if text := cause.Error(); len(key) >= shortestSecret && strings.Contains(text, key) {
 		cause = errors.New(strings.ReplaceAll(text, key, "[redacted]"))
 	}
-	return c.failure(http.StatusBadGateway, "could not be given a credential", cause)
+	what := "could not be given a credential"
+	if e, ok := errors.AsType[*providers.LogInError](cause); ok {
+		what += ": an operator has to check " + e.Settings
+	}
+	return c.failure(http.StatusBadGateway, what, cause)
 }
 
 // failure is a Refusal with the gateway's own message.

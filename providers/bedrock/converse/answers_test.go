@@ -22,7 +22,7 @@ import (
 func upstreamOf(t testing.TB, m, request string) (*providertest.Upstream, *exchange) {
 	t.Helper()
 	u := providertest.Serve(t, providertest.Script{})
-	x, err := newAPI(u.URL, "").Prepare(providers.Call{Request: decode(t, llm.Chat, request), Model: model(m)})
+	x, err := newAPI(u.URL).Prepare(providers.Call{Request: decode(t, llm.Chat, request), Model: model(m)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestToolsHaveTheClientsNamesAgain(t *testing.T) {
 	req := decode(t, llm.Messages, body)
 	u := providertest.Serve(t, providertest.Script{Pieces: [][]byte{[]byte(
 		`{"output":{"message":{"content":[{"toolUse":{"toolUseId":"","name":"` + toolName(name) + `","input":{}}}]}},"stopReason":"tool_use"}`)}})
-	x, err := newAPI(u.URL, "").Prepare(providers.Call{Request: req, Model: model(nova)})
+	x, err := newAPI(u.URL).Prepare(providers.Call{Request: req, Model: model(nova)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestThoughtsComeBack(t *testing.T) {
 			`{"reasoningContent":{"redactedContent":"cmVk"}},{"text":"Let me see."},{"toolUse":{"toolUseId":"a"`,
 		nova: `{"role":"assistant","content":[{"text":"Let me see."},{"toolUse":{"toolUseId":"a"`,
 	} {
-		x, err := newAPI("", "").Prepare(providers.Call{Request: decode(t, llm.Chat, next), Model: model(m)})
+		x, err := newAPI("").Prepare(providers.Call{Request: decode(t, llm.Chat, next), Model: model(m)})
 		if err != nil {
 			t.Fatal(err)
 		}

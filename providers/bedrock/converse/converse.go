@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"modelgateway/api"
 	"modelgateway/catalog"
-	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/upstream"
@@ -22,20 +20,14 @@ import (
 
 // API is the two APIs at one address.
 type API struct {
-	client    *upstream.Client
-	now       func() time.Time
-	guardrail jsontext.Value
+	client *upstream.Client
+	now    func() time.Time
 }
 
 // New makes an API of a client whose streams are server-sent events, named as the events of
-// ConverseStream are. guardrail is ID:VERSION of the guardrail that checks each chat; empty for none.
-func New(client *upstream.Client, opts providers.Options, guardrail string) *API {
-	a := &API{client: client, now: opts.Now}
-	if at := strings.LastIndexByte(guardrail, ':'); at > 0 { // an id may be an ARN, with colons of its own
-		w := jsonbytes.Writer{'{'}.Text("guardrailIdentifier", guardrail[:at]).Text("guardrailVersion", guardrail[at+1:])
-		a.guardrail = jsontext.Value(w.EndObject())
-	}
-	return a
+// ConverseStream are.
+func New(client *upstream.Client, opts providers.Options) *API {
+	return &API{client: client, now: opts.Now}
 }
 
 // Prepare translates a chat.

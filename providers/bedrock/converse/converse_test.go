@@ -33,12 +33,12 @@ const (
 	ask     = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 )
 
-func newAPI(url, guardrail string) *API {
+func newAPI(url string) *API {
 	opts := providers.Options{Now: func() time.Time { return time.Unix(1760000000, 0) }}
 	return New(upstream.New(upstream.Options{
 		Provider: "bedrock", BaseURL: url, Sign: providers.SignBearer, Refused: Refused,
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second,
-	}), opts, guardrail)
+	}), opts)
 }
 
 func model(upstream string) *catalog.Model {
@@ -70,7 +70,7 @@ func TestGoldenRequests(t *testing.T) {
 	for name, want := range goldens(t) {
 		t.Run(name, func(t *testing.T) {
 			call := providers.Call{Request: decode(t, want.Dialect, string(want.Request)), Model: model(want.Model)}
-			x, err := newAPI("http://127.0.0.1:1", "").Prepare(call)
+			x, err := newAPI("http://127.0.0.1:1").Prepare(call)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +150,7 @@ func TestWhatWouldChangeTheMeaningIsRefused(t *testing.T) {
 	} {
 		req, err := chat.Decode(nil, []byte(body))
 		if err == nil {
-			_, err = newAPI("http://127.0.0.1:1", "").Prepare(providers.Call{Request: req, Model: model(nova)})
+			_, err = newAPI("http://127.0.0.1:1").Prepare(providers.Call{Request: req, Model: model(nova)})
 		}
 		if e := api.AsError(err); err == nil || e.Status != 400 || e.Param != param {
 			t.Errorf("%s: %v", body, err)
@@ -166,7 +166,7 @@ func TestTheModelStandsEscapedInThePath(t *testing.T) {
 		for stream, operation := range map[string]string{"false": "converse", "true": "converse-stream"} {
 			u := providertest.Serve(t, providertest.Script{Status: 400, Pieces: [][]byte{[]byte(`{"message":"no"}`)}})
 			req := decode(t, llm.Chat, strings.Replace(ask, "{", `{"stream":`+stream+`,`, 1))
-			x, err := newAPI(u.URL, "").Prepare(providers.Call{Request: req, Model: model(id)})
+			x, err := newAPI(u.URL).Prepare(providers.Call{Request: req, Model: model(id)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,9 @@ func TestAGuardrailIsSentWithEachChat(t *testing.T) {
 		"abc:DRAFT":     `"guardrailConfig":{"guardrailIdentifier":"abc","guardrailVersion":"DRAFT"}`,
 		"arn:a:b:g/x:7": `"guardrailConfig":{"guardrailIdentifier":"arn:a:b:g/x","guardrailVersion":"7"}`,
 	} {
-		x, err := newAPI("", text).Prepare(providers.Call{Request: decode(t, llm.Chat, ask), Model: model(nova)})
+		guarded := *model(nova)
+		guarded.Guardrail = text
+		x, err := newAPI("").Prepare(providers.Call{Request: decode(t, llm.Chat, ask), Model: &guarded})
 		if err != nil {
 			t.Fatal(err)
 		}

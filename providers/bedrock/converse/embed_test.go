@@ -23,7 +23,7 @@ func prepareEmbeddings(t *testing.T, url, m, body string) (providers.Exchange, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newAPI(url, "").PrepareEmbeddings(providers.Call{Request: req, Model: model(m)})
+	return newAPI(url).PrepareEmbeddings(providers.Call{Request: req, Model: model(m)})
 }
 
 // vectors are the only event of an answer.

@@ -25,7 +25,7 @@ func FuzzTranslate(f *testing.F) {
 			f.Add([]byte(g.Request))
 		}
 	}
-	a := newAPI("", "")
+	a := newAPI("")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := chat.Decode(nil, body)
 		if err != nil {
@@ -70,7 +70,7 @@ func FuzzStream(f *testing.F) {
 		_, _ = w.Write(*body.Load())
 	}))
 	f.Cleanup(server.Close)
-	x, err := newAPI(server.URL, "").Prepare(providers.Call{Request: decode(f, llm.Chat, streaming(ask)), Model: model(nova)})
+	x, err := newAPI(server.URL).Prepare(providers.Call{Request: decode(f, llm.Chat, streaming(ask)), Model: model(nova)})
 	if err != nil {
 		f.Fatal(err)
 	}

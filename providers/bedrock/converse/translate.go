@@ -7,6 +7,7 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/catalog"
+	"modelgateway/internal/jsonbytes"
 	"modelgateway/llm"
 	"modelgateway/llm/roundtrip"
 	"modelgateway/providers"
@@ -44,7 +45,10 @@ func (a *API) translate(call providers.Call) (*translation, error) {
 	if call.Model.Traits.ForcedTools {
 		t.family.force = max(t.family.force, forceAny)
 	}
-	t.out.Guardrail = a.guardrail
+	if id, version := call.Model.GuardrailParts(); id != "" {
+		w := jsonbytes.Writer{'{'}.Text("guardrailIdentifier", id).Text("guardrailVersion", version)
+		t.out.Guardrail = jsontext.Value(w.EndObject())
+	}
 	for _, step := range []func() error{t.refuse, t.translateTools, t.translateHistory} {
 		if err := step(); err != nil {
 			return nil, err
