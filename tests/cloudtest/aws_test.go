@@ -208,7 +208,7 @@ func TestAnthropicsClientTalksToTheStandIn(t *testing.T) {
 		client := anthropic.NewClient(bedrock.WithConfig(cfg), option.WithBaseURL(a.URL))
 		for _, id := range []string{claudeID, ClaudeProfile} {
 			ask := anthropic.MessageNewParams{
-				Model: anthropic.Model(id), MaxTokens: 99, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hello there"))},
+				Model: id, MaxTokens: 99, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Hello there"))},
 			}
 			m, err := client.Messages.New(t.Context(), ask)
 			if err != nil || !strings.Contains(m.Content[0].Text, "Hello there") || m.Usage.OutputTokens == 0 {
