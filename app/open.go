@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -45,9 +46,19 @@ type Services struct {
 // administrator, and ErrNoToken without JWT_SECRET.
 func (s *Services) Operator(ctx context.Context) (string, error) { return s.operator(ctx) }
 
-// Settings reads the settings from environ and from the file .env.
+// Settings reads the settings from environ and from the file .env. What of this is for the clouds'
+// own programs becomes a part of the environment, from which their libraries read it.
 func Settings(environ []string) (*config.Config, error) {
-	return config.Load(environ, ".env", all.Settings())
+	cfg, err := config.Load(environ, ".env", all.Settings())
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range cfg.Ambient {
+		if err := os.Setenv(name, value); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return cfg, nil
 }
 
 // Open assembles the services of these settings as Run does, without connecting to

@@ -17,14 +17,13 @@ import (
 	"modelgateway/api"
 	"modelgateway/config"
 	"modelgateway/models"
-	"modelgateway/providers/all"
 )
 
 // Run is the program. It returns when ctx has ended and all running requests have
 // finished, or when the program cannot start. Settings are read from environ
 // and from the file .env; the log goes to out.
 func Run(ctx context.Context, environ []string, out io.Writer) error {
-	cfg, err := config.Load(environ, ".env", all.Settings())
+	cfg, err := Settings(environ)
 	if err != nil {
 		return err
 	}

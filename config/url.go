@@ -65,7 +65,11 @@ func httpURL(into *string) format {
 // baseURL accepts the URL of an API with or without its version at the end, and
 // removes the version.
 func baseURL(into *string, version string) format {
-	return format{"an http or https URL, with or without " + version, func(text string) error {
+	accepts := "an http or https URL"
+	if version != "" {
+		accepts += ", with or without " + version
+	}
+	return format{accepts, func(text string) error {
 		u, err := parseHTTP(text)
 		if err != nil {
 			return err

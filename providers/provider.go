@@ -4,6 +4,8 @@ package providers
 
 import (
 	"context"
+	"regexp"
+	"strings"
 	"time"
 
 	"modelgateway/api"
@@ -137,6 +139,18 @@ func (c Call) Check() error {
 	return api.Invalid(api.CodeUnsupportedValue, c.Request.Path(llm.FieldModel), "the model %s is for %s, not for %s",
 		api.Quoted(c.Model.ID), has.Purpose(), asked.Purpose())
 }
+
+// CheckName refuses a model whose upstream name, as a client may choose it, would change the path
+// of a call that it is a part of. Its error is an *api.Error of status 400.
+func (c Call) CheckName() error {
+	if id := c.Model.Upstream; !pathName.MatchString(id) || strings.Contains(id, "..") {
+		return api.Invalid(api.CodeInvalidValue, c.Request.Path(llm.FieldModel), "%s is not the name of a model of %s",
+			api.Quoted(id), c.Model.Provider)
+	}
+	return nil
+}
+
+var pathName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._:/@-]*[A-Za-z0-9])?$`)
 
 // Prepare has a provider translate a call that Check accepts. It fails as
 // Provider.Prepare does.

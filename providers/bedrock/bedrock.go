@@ -92,7 +92,7 @@ var betas = []string{
 // Abilities are those of any of its models, or of one.
 func (p *Provider) Abilities() providers.Abilities {
 	return providers.Abilities{
-		Speaks: p.speaks, PrepareEmbeddings: p.converse.PrepareEmbeddings, Count: p.count, Kept: p.openai.Abilities().Kept,
+		Speaks: p.speaks, PrepareEmbeddings: p.prepareEmbeddings, Count: p.count, Kept: p.openai.Abilities().Kept,
 		Models: p.listModels,
 	}
 }
@@ -125,13 +125,26 @@ func (p *Provider) speaks(d llm.Dialect, m *catalog.Model) bool {
 
 // Prepare has the API of the model prepare the call.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
+	if err := call.CheckName(); err != nil {
+		return nil, err
+	}
 	if api := p.api(call.Model); api != nil {
 		return api.Prepare(call)
 	}
 	return p.converse.Prepare(call)
 }
 
+func (p *Provider) prepareEmbeddings(call providers.Call) (providers.Exchange, error) {
+	if err := call.CheckName(); err != nil {
+		return nil, err
+	}
+	return p.converse.PrepareEmbeddings(call)
+}
+
 func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
+	if err := call.CheckName(); err != nil {
+		return providers.Count{}, err
+	}
 	if api := p.api(call.Model); api != nil {
 		return api.Abilities().Count(ctx, call, key)
 	}

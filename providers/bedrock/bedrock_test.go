@@ -30,7 +30,7 @@ const testKey = "bedrock-key-1"
 func at(baseURL string) providers.Provider {
 	return bedrock.New(providers.Options{
 		BaseURL: baseURL, Region: "us-east-1", Now: time.Now, HeaderTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
-	}, "")
+	})
 }
 
 // framing is a server in front of one of Anthropic's that frames its streams as Bedrock does.

@@ -97,7 +97,7 @@ var betas = []string{
 
 // Abilities are those of any of its models, or of one. No list says which models can be called.
 func (p *Provider) Abilities() providers.Abilities {
-	return providers.Abilities{Speaks: p.speaks, PrepareEmbeddings: p.gemini.Abilities().PrepareEmbeddings, Count: p.count}
+	return providers.Abilities{Speaks: p.speaks, PrepareEmbeddings: p.prepareEmbeddings, Count: p.count}
 }
 
 func (p *Provider) speaks(d llm.Dialect, m *catalog.Model) bool {
@@ -119,7 +119,11 @@ func isOpen(m *catalog.Model) bool {
 }
 
 // api is the provider that serves a model.
-func (p *Provider) api(m *catalog.Model, r *llm.Request) (providers.Provider, error) {
+func (p *Provider) api(call providers.Call) (providers.Provider, error) {
+	if err := call.CheckName(); err != nil {
+		return nil, err
+	}
+	m, r := call.Model, call.Request
 	switch claude, open := isClaude(m), isOpen(m); {
 	case (claude || open) && p.claude == nil:
 		return nil, api.Invalid(api.CodeUnsupportedValue, r.Path(llm.FieldModel),
@@ -134,15 +138,22 @@ func (p *Provider) api(m *catalog.Model, r *llm.Request) (providers.Provider, er
 
 // Prepare has the API of the model prepare the call.
 func (p *Provider) Prepare(call providers.Call) (providers.Exchange, error) {
-	of, err := p.api(call.Model, call.Request)
+	of, err := p.api(call)
 	if err != nil {
 		return nil, err
 	}
 	return of.Prepare(call)
 }
 
+func (p *Provider) prepareEmbeddings(call providers.Call) (providers.Exchange, error) {
+	if err := call.CheckName(); err != nil {
+		return nil, err
+	}
+	return p.gemini.Abilities().PrepareEmbeddings(call)
+}
+
 func (p *Provider) count(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
-	of, err := p.api(call.Model, call.Request)
+	of, err := p.api(call)
 	if err != nil {
 		return providers.Count{}, err
 	}

@@ -137,7 +137,7 @@ func TestTokensAreCounted(t *testing.T) {
 		`"tools":[{"type":"function","function":{"name":"f"}}]}`
 	for answer, tokens := range map[string]int64{`{"inputTokens":375}`: 375, `{}`: -1, `[`: -1} {
 		u := providertest.Serve(t, providertest.Script{Pieces: [][]byte{[]byte(answer)}})
-		n, err := newAPI(u.URL, "g:1").Count(t.Context(), providers.Call{Request: decode(t, llm.Chat, body), Model: model(nova)}, testKey)
+		n, err := newAPI(u.URL).Count(t.Context(), providers.Call{Request: decode(t, llm.Chat, body), Model: model(nova)}, testKey)
 		if err == nil != (tokens >= 0) || err == nil && n.Tokens != tokens {
 			t.Errorf("%s: %+v, %v", answer, n, err)
 		}
