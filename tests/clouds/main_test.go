@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,13 +55,17 @@ func (c clouds) credentials(t *testing.T) []string {
 	}
 }
 
-// on are the settings that switch the providers on.
-func (c clouds) on() []string {
-	return []string{
-		"BEDROCK_REGION=" + cloudtest.Region, "BEDROCK_BASE_URL=" + c.aws.URL,
-		"VERTEX_PROJECT=" + cloudtest.Project, "VERTEX_LOCATION=global", "VERTEX_BASE_URL=" + c.google.URL,
-		"AZURE_OPENAI_BASE_URL=" + c.azure.URL + "/openai/v1", "AZURE_FOUNDRY_BASE_URL=" + c.azure.URL + "/anthropic",
-	}
+// bedrock, vertex and azures are the settings that switch the providers on.
+func (c clouds) bedrock() []string {
+	return []string{"BEDROCK_REGION=" + cloudtest.Region, "BEDROCK_BASE_URL=" + c.aws.URL}
+}
+
+func (c clouds) vertex() []string {
+	return []string{"VERTEX_PROJECT=" + cloudtest.Project, "VERTEX_LOCATION=global", "VERTEX_BASE_URL=" + c.google.URL}
+}
+
+func (c clouds) azures() []string {
+	return []string{"AZURE_OPENAI_BASE_URL=" + c.azure.URL + "/openai/v1", "AZURE_FOUNDRY_BASE_URL=" + c.azure.URL + "/anthropic"}
 }
 
 // gateway starts the program without any credential of this machine.
@@ -76,13 +81,11 @@ func gateway(t *testing.T, settings ...string) *gatewaytest.Process {
 func all(t *testing.T, settings ...string) (*gatewaytest.Process, clouds) {
 	t.Helper()
 	c := serve(t)
-	own := append(append(c.on(), c.addresses()...), c.credentials(t)...)
-	return gateway(t, append(own, settings...)...), c
+	return gateway(t, slices.Concat(c.bedrock(), c.vertex(), c.azures(), c.addresses(), c.credentials(t), settings)...), c
 }
 
 // secrets are what must be in no answer and no log.
-func secrets(t *testing.T) []string {
-	t.Helper()
+func secrets() []string {
 	return []string{cloudtest.SecretAccessKey, cloudtest.ClientSecret, cloudtest.BedrockKey, cloudtest.ResourceKey, "PRIVATE KEY", "ya29.", "eyJ0eXAi."}
 }
 
@@ -90,7 +93,7 @@ func secrets(t *testing.T) []string {
 func checkSecrets(t *testing.T, p *gatewaytest.Process, answers ...string) {
 	t.Helper()
 	for _, text := range append(answers, p.Log.String(), p.Stderr.String()) {
-		for _, secret := range secrets(t) {
+		for _, secret := range secrets() {
 			if at := strings.Index(text, secret); at >= 0 {
 				t.Errorf("a secret is in …%s…", text[max(at-200, 0):min(at+len(secret)+50, len(text))])
 			}

@@ -3,6 +3,7 @@ package clouds
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ func families() []family {
 		{"bedrock-claude", "bedrock/us.anthropic." + sonnet + "-v1:0", "bedrock", true},
 		{"bedrock-claude-plain-name", "bedrock/" + sonnet, "bedrock", true},
 		{"bedrock-claude-arn", "bedrock/arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic." + sonnet + "-v1:0", "bedrock", true},
+		{"bedrock-claude-uncounted", "bedrock/claude-opus-4-8", "bedrock", false},
 		{"bedrock-claude-application", "claude-of-our-team", "bedrock", false},
 		{"bedrock-nova", "bedrock/amazon.nova-pro-v1:0", "bedrock", true},
 		{"bedrock-nova-application", "nova-of-our-team", "bedrock", false},
@@ -157,8 +159,10 @@ func TestEmbeddingsOfEveryCloud(t *testing.T) {
 func TestKeysOfTheCloudsAreSentAsTheyWant(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	p := gateway(t, append(append(c.on(), c.addresses()...), "AWS_BEARER_TOKEN_BEDROCK="+cloudtest.BedrockKey,
-		"AZURE_OPENAI_API_KEY="+cloudtest.ResourceKey, "AZURE_FOUNDRY_API_KEY="+cloudtest.ResourceKey)...)
+	p := gateway(t, slices.Concat(c.bedrock(), c.azures(), c.addresses(), []string{
+		"AWS_BEARER_TOKEN_BEDROCK=" + cloudtest.BedrockKey, "AZURE_OPENAI_API_KEY=" + cloudtest.ResourceKey,
+		"AZURE_FOUNDRY_API_KEY=" + cloudtest.ResourceKey,
+	})...)
 	for _, model := range []string{
 		"bedrock/us.anthropic." + sonnet + "-v1:0", "bedrock/amazon.nova-pro-v1:0", "bedrock/openai.gpt-oss-120b-1:0", "azure/gpt-4.1", "foundry/" + sonnet,
 	} {

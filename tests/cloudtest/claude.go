@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
@@ -93,12 +94,15 @@ func claudeRequest(members map[string]jsontext.Value) (http.Header, *awsRefusal)
 	return asAnthropic(given...), nil
 }
 
+// counted are the models of Claude that CountTokens knows: none of the newest.
+var counted = regexp.MustCompile(`^claude-(3|sonnet-4|haiku-4|opus-4-([1-6]$|[1-6]-20|20))`)
+
 // countTokens is CountTokens. It knows models by their own id only, not by that of a profile.
 // Source: pydantic/pydantic-ai#4001 and #3367.
 func (a *AWS) countTokens(w http.ResponseWriter, r *http.Request) {
 	name, profile := model(r.PathValue("id"))
 	name, claude := strings.CutPrefix(name, "anthropic.")
-	if profile {
+	if profile || claude && !counted.MatchString(name) {
 		invalid("The provided model doesn't support counting tokens.").write(w)
 		return
 	}

@@ -38,8 +38,9 @@ const (
 	Slow
 )
 
-// SlowFor is how long a slow log-in takes.
-const SlowFor = time.Second
+// SlowFor is how long a slow log-in takes. Amazon's library gives the metadata of an instance half
+// a second.
+const SlowFor = 300 * time.Millisecond
 
 // Call is a request that a cloud got.
 type Call struct {
