@@ -8,6 +8,7 @@ import (
 	"modelgateway/catalog"
 	"modelgateway/config"
 	"modelgateway/internal/cloudnames"
+	"modelgateway/llm"
 	"modelgateway/providers"
 	"modelgateway/providers/bedrock"
 	"modelgateway/providers/login"
@@ -22,20 +23,21 @@ func clouds() []providers.Preset {
 				Name: "bedrock", Title: "Amazon Bedrock", Prefix: "BEDROCK", Models: "Amazon Bedrock", Login: true, Key: "AWS_BEARER_TOKEN_BEDROCK",
 				Cloud: &config.Cloud{Region: "BEDROCK_REGION", Usual: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}},
 			},
-			Type: catalog.Anthropic, OTelName: "aws.bedrock", Owner: atBedrock, Regional: regionalAtBedrock, Login: aws, New: bedrock.New,
+			Type: catalog.Anthropic, OTelName: "aws.bedrock", Owner: atBedrock, Regional: regionalAtBedrock, Sign: providers.SignBearer, Login: aws, New: bedrock.New,
+			Rules: []catalog.Rule{{Match: []string{"*embed*"}, Traits: catalog.Traits{Kind: llm.KindEmbedding}}},
 		},
 		{
 			ProviderSettings: config.ProviderSettings{
 				Name: "vertex", Title: "Vertex AI", Prefix: "VERTEX", Models: "Vertex AI", Login: true,
 				Cloud: &config.Cloud{Region: "VERTEX_LOCATION", DefaultRegion: "global", Project: "VERTEX_PROJECT"},
 			},
-			Type: catalog.Gemini, OTelName: "gcp.vertex_ai", Owner: atVertex, Regional: regionalAtVertex, Login: google, New: vertex.New,
+			Type: catalog.Gemini, OTelName: "gcp.vertex_ai", Owner: atVertex, Regional: regionalAtVertex, Sign: providers.SignHeader("X-Goog-Api-Key"), Login: google, New: vertex.New,
 		},
 		{
 			ProviderSettings: config.ProviderSettings{
 				Name: "azure", Title: "Azure OpenAI", Prefix: "AZURE_OPENAI", Models: "Azure", Version: "/v1", Login: true, Keyless: true,
 			},
-			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI, Login: azure(azureOpenAI),
+			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI, Sign: providers.SignHeader("api-key"), Login: azure(azureOpenAI),
 			// Its list has the models of the region, and calls name deployments.
 			Server: providers.Server{ListsNone: true},
 		},
@@ -43,7 +45,7 @@ func clouds() []providers.Preset {
 			ProviderSettings: config.ProviderSettings{
 				Name: "foundry", Title: "Claude on Microsoft Foundry", Prefix: "AZURE_FOUNDRY", Models: "Foundry", Version: "/v1", Login: true, Keyless: true,
 			},
-			Type: catalog.Anthropic, OTelName: "azure.ai.inference", Facts: catalog.Anthropic, Login: azure(azureFoundry),
+			Type: catalog.Anthropic, OTelName: "azure.ai.inference", Facts: catalog.Anthropic, Sign: providers.SignHeader("X-Api-Key"), Login: azure(azureFoundry),
 			Server: providers.Server{ListsNone: true},
 		},
 	}
@@ -94,13 +96,7 @@ func azure(scope string) providers.Login {
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, r *http.Request, key string, body [][]byte) error {
-			if key != "" && scope == azureFoundry {
-				r.Header.Set("X-Api-Key", key)
-				return nil
-			}
-			return l.Sign(ctx, r, key, body)
-		}, nil
+		return l.Sign, nil
 	}
 }
 

@@ -88,7 +88,7 @@ func (m maker) make() (Configured, error) {
 	opts.Now = time.Now
 	create := m.driver.New
 	if !m.cfg.Simulator {
-		if opts.Sign, err = m.sign(); err != nil {
+		if opts.Sign, err = m.sign(keys); err != nil {
 			return Configured{}, err
 		}
 		if m.preset.New != nil {
@@ -172,10 +172,13 @@ func (m maker) read(source catalog.KeySource) ([]config.Secret, error) {
 	return keys, nil
 }
 
-func (m maker) sign() (providers.Sign, error) {
+func (m maker) sign(keys []config.Secret) (providers.Sign, error) {
 	switch m.Auth {
 	case "":
-		return m.logIn()
+		if keys[0].IsZero() && (m.preset.Login != nil || m.Account.Cloud != "") {
+			return m.logIn()
+		}
+		return m.preset.Sign, nil
 	case catalog.AuthBearer:
 		return providers.SignBearer, nil
 	case catalog.AuthNone:
@@ -184,12 +187,9 @@ func (m maker) sign() (providers.Sign, error) {
 	return providers.SignHeader(m.Auth), nil
 }
 
-// logIn is the preset's own way: with the credentials of a cloud where it is one.
+// logIn signs with the credentials of a cloud: that of auth, or of the preset.
 func (m maker) logIn() (providers.Sign, error) {
 	logIn := m.preset.Login
-	if logIn == nil && m.Account.Cloud == "" {
-		return m.preset.Sign, nil
-	}
 	if logIn == nil {
 		logIn = logins()[m.Account.Cloud]
 	}

@@ -2,6 +2,9 @@ package anthropic
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -25,6 +28,9 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 		return providers.Count{}, err
 	}
 	text, err := n.client.Post(ctx, key, n.path, n.body...)
+	if p.surface != nil && cannotCount(err) {
+		return providers.Count{}, errNoCounting
+	}
 	if err != nil {
 		return providers.Count{}, err
 	}
@@ -36,6 +42,14 @@ func (p *Provider) count(ctx context.Context, call providers.Call, key string) (
 		counted.Raw, counted.Dialect = text, llm.Messages
 	}
 	return counted, nil
+}
+
+var errNoCounting = errors.New("the cloud does not count the tokens of this model")
+
+// cannotCount says whether a cloud refuses to count with a model, which is no fault of the prompt.
+func cannotCount(err error) bool {
+	r, ok := errors.AsType[*providers.Refusal](err)
+	return ok && r.Status == http.StatusBadRequest && strings.Contains(r.Message, "support counting tokens")
 }
 
 func (p *Provider) countTranslated(ctx context.Context, call providers.Call, key string) (providers.Count, error) {
