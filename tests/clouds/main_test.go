@@ -5,7 +5,6 @@ package clouds
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -71,10 +70,8 @@ func (c clouds) azures() []string {
 // gateway starts the program without any credential of this machine.
 func gateway(t *testing.T, settings ...string) *gatewaytest.Process {
 	t.Helper()
-	return gatewaytest.Launch(t, func(cmd *exec.Cmd) {
-		home := t.TempDir()
-		cmd.Env = append(cmd.Env, "HOME="+home, "AWS_CONFIG_FILE="+home+"/none", "AWS_SHARED_CREDENTIALS_FILE="+home+"/none")
-	}, append([]string{"MAX_RETRIES=0"}, settings...)...)
+	home := t.TempDir()
+	return gatewaytest.Launch(t, nil, append([]string{"MAX_RETRIES=0", "HOME=" + home}, settings...)...)
 }
 
 // all starts the program with the three clouds.
