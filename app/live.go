@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 
 	"modelgateway/catalog"
@@ -19,6 +20,7 @@ type Live struct {
 	Handler   http.Handler
 	Catalog   *catalog.Catalog
 	Providers []all.Configured // those of the drivers, in their order
+	LogIns    []all.Configured // that sign in at a cloud
 	Simulated bool
 	Close     func()
 }
@@ -56,5 +58,11 @@ func OpenLive(ctx context.Context, cfg *config.Config) (*Live, error) {
 		return nil, err
 	}
 	live.Providers = all.New(own)
+	made, err := all.Own(own, list.Own())
+	if err != nil {
+		live.Close()
+		return nil, err
+	}
+	live.LogIns = slices.DeleteFunc(made, func(p all.Configured) bool { return p.LogIn == nil })
 	return live, nil
 }

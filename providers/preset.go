@@ -1,6 +1,9 @@
 package providers
 
 import (
+	"context"
+	"net/http"
+
 	"modelgateway/catalog"
 	"modelgateway/config"
 )
@@ -23,9 +26,15 @@ type Preset struct {
 	Server   Server
 }
 
-// Login makes what signs the calls of an account of a cloud, with credentials that renew
-// themselves. secret is that of Account.Secret. Its error is one of the settings.
-type Login func(account catalog.Account, secret config.Secret) (Sign, error)
+// Login makes the log-in of an account of a cloud. secret is that of Account.Secret. Its error is
+// one of the settings.
+type Login func(account catalog.Account, secret config.Secret) (LogIn, error)
+
+// LogIn signs calls with credentials that renew themselves.
+type LogIn interface {
+	Sign(ctx context.Context, r *http.Request, key string, body [][]byte) error
+	Check(ctx context.Context) error // gets a credential, unless there is a valid one
+}
 
 // Server says how a server differs from the API that it copies.
 type Server struct {

@@ -80,10 +80,29 @@ func Check(ctx context.Context, g *app.Live, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if len(report.Bounds) == 0 {
-		return nil, errors.New("no provider is configured that can be checked: they are openai, anthropic and gemini, with their keys")
+	for _, p := range g.LogIns {
+		if o.Provider == "" || p.Name == o.Provider {
+			report.logIn(ctx, p, o)
+		}
+	}
+	if len(report.Lines) == 0 {
+		return nil, errors.New("no provider is configured that can be checked: they are openai, anthropic and gemini, with their keys, " +
+			"and the log-ins of clouds")
 	}
 	return report, ctx.Err()
+}
+
+// logIn gets a credential of a cloud.
+func (r *Report) logIn(ctx context.Context, p all.Configured, o Options) {
+	line := Line{Provider: p.Name, Kind: "log-in", State: Expected, Differences: []Difference{}, Why: "of " + p.Name}
+	if err := p.LogIn.Check(ctx); err != nil {
+		line.State, r.OK = Differs, false
+		line.Differences = []Difference{{What: p.Name + ": " + err.Error()}}
+	}
+	r.Lines = append(r.Lines, line)
+	if o.Checked != nil {
+		o.Checked(line)
+	}
 }
 
 // checker checks one provider.

@@ -47,12 +47,13 @@ type Configured struct {
 	Provider   providers.Provider
 	Keys       []config.Secret
 	Images     providers.Images
-	OTelName   string        // in the semantic conventions of OpenTelemetry; empty: Name
-	FirstToken time.Duration // timeout of a stream's first event; 0: that of all providers
-	Discovery  bool          // its list of models may be read
-	Vendor     bool          // its address is that of the vendor whose API it is
-	Type       string        // the driver: whose API it speaks
-	Identity   string        // the same for two of the same settings but the keys
+	OTelName   string          // in the semantic conventions of OpenTelemetry; empty: Name
+	FirstToken time.Duration   // timeout of a stream's first event; 0: that of all providers
+	Discovery  bool            // its list of models may be read
+	Vendor     bool            // its address is that of the vendor whose API it is
+	Type       string          // the driver: whose API it speaks
+	LogIn      providers.LogIn // signs its calls; nil: its keys do
+	Identity   string          // the same for two of the same settings but the keys
 }
 
 // New makes the providers that have keys.

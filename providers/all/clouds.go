@@ -1,8 +1,6 @@
 package all
 
 import (
-	"context"
-	"net/http"
 	"strings"
 
 	"modelgateway/catalog"
@@ -59,44 +57,25 @@ func logins() map[string]providers.Login {
 // The scopes of Entra's tokens.
 const azureOpenAI, azureFoundry = "https://cognitiveservices.azure.com/.default", "https://ai.azure.com/.default"
 
-// aws signs calls with Amazon's credentials. Bedrock has two services, whose signatures differ.
-func aws(a catalog.Account, secret config.Secret) (providers.Sign, error) {
-	l, err := login.NewAWS(login.AWS{
+// aws signs calls with Amazon's credentials.
+func aws(a catalog.Account, secret config.Secret) (providers.LogIn, error) {
+	return login.NewAWS(login.AWS{
 		Region: a.Region, Profile: a.Profile, AccessKeyID: a.AccessKeyID, SecretAccessKey: secret, Role: a.Role, ExternalID: a.ExternalID, Tags: a.Tags,
 	})
-	if err != nil {
-		return nil, err
-	}
-	const mantle = "bedrock-mantle"
-	atMantle := l.For(mantle)
-	return func(ctx context.Context, r *http.Request, key string, body [][]byte) error {
-		if strings.HasPrefix(r.URL.Host, mantle+".") {
-			return atMantle(ctx, r, key, body)
-		}
-		return l.Sign(ctx, r, key, body)
-	}, nil
 }
 
 // google sends tokens of Google's.
-func google(a catalog.Account, _ config.Secret) (providers.Sign, error) {
-	l, err := login.NewGoogle(login.Google{CredentialsFile: a.File})
-	if err != nil {
-		return nil, err
-	}
-	return l.Sign, nil
+func google(a catalog.Account, _ config.Secret) (providers.LogIn, error) {
+	return login.NewGoogle(login.Google{CredentialsFile: a.File})
 }
 
 // azure sends tokens of Entra for a service.
 func azure(scope string) providers.Login {
-	return func(a catalog.Account, secret config.Secret) (providers.Sign, error) {
-		l, err := login.NewAzure(login.Azure{
+	return func(a catalog.Account, secret config.Secret) (providers.LogIn, error) {
+		return login.NewAzure(login.Azure{
 			Tenant: a.Tenant, ClientID: a.ClientID, ClientSecret: secret, FederatedTokenFile: a.TokenFile, ManagedIdentity: a.ManagedIdentity,
 			AuthorityHost: a.AuthorityHost, Scope: scope,
 		})
-		if err != nil {
-			return nil, err
-		}
-		return l.Sign, nil
 	}
 }
 

@@ -86,9 +86,9 @@ func (m maker) make() (Configured, error) {
 	// Before the functions, of which two cannot be told apart by what is printed of them.
 	identity := fmt.Sprintf("%s %s %s %q %+v %+v", m.Type, m.Preset, m.Timeouts.FirstToken, m.Auth, m.Account, opts)
 	opts.Now = time.Now
-	create := m.driver.New
+	create, in := m.driver.New, providers.LogIn(nil)
 	if !m.cfg.Simulator {
-		if opts.Sign, err = m.sign(keys); err != nil {
+		if opts.Sign, in, err = m.sign(keys); err != nil {
 			return Configured{}, err
 		}
 		if m.preset.New != nil {
@@ -98,7 +98,7 @@ func (m maker) make() (Configured, error) {
 	return Configured{
 		Name: m.Name, Provider: create(opts), Keys: keys, Images: m.driver.Images, OTelName: m.preset.OTelName,
 		FirstToken: m.Timeouts.FirstToken, Discovery: m.Discovery, Type: m.Type, Identity: identity,
-		Vendor: opts.BaseURL == m.driver.BaseURL || m.cfg.Simulator,
+		Vendor: opts.BaseURL == m.driver.BaseURL || m.cfg.Simulator, LogIn: in,
 	}, nil
 }
 
@@ -172,34 +172,35 @@ func (m maker) read(source catalog.KeySource) ([]config.Secret, error) {
 	return keys, nil
 }
 
-func (m maker) sign(keys []config.Secret) (providers.Sign, error) {
+// sign is how calls are signed, and the log-in that does it where one does.
+func (m maker) sign(keys []config.Secret) (providers.Sign, providers.LogIn, error) {
 	switch m.Auth {
 	case "":
-		if keys[0].IsZero() && (m.preset.Login != nil || m.Account.Cloud != "") {
-			return m.logIn()
-		}
-		return m.preset.Sign, nil
 	case catalog.AuthBearer:
-		return providers.SignBearer, nil
+		return providers.SignBearer, nil, nil
 	case catalog.AuthNone:
-		return providers.SignNothing, nil
+		return providers.SignNothing, nil, nil
+	default:
+		return providers.SignHeader(m.Auth), nil, nil
 	}
-	return providers.SignHeader(m.Auth), nil
-}
-
-// logIn signs with the credentials of a cloud: that of auth, or of the preset.
-func (m maker) logIn() (providers.Sign, error) {
-	logIn := m.preset.Login
-	if logIn == nil {
-		logIn = logins()[m.Account.Cloud]
+	enter := m.preset.Login
+	if enter == nil {
+		enter = logins()[m.Account.Cloud]
+	}
+	if enter == nil || !keys[0].IsZero() {
+		return m.preset.Sign, nil, nil
 	}
 	var secret config.Secret
 	if m.Account.Secret != (catalog.KeySource{}) {
-		keys, err := m.read(m.Account.Secret)
-		if err != nil || len(keys) != 1 {
-			return nil, fmt.Errorf("auth: %w", cmp.Or(err, errors.New("the secret has a comma in it")))
+		read, err := m.read(m.Account.Secret)
+		if err != nil || len(read) != 1 {
+			return nil, nil, fmt.Errorf("auth: %w", cmp.Or(err, errors.New("the secret has a comma in it")))
 		}
-		secret = keys[0]
+		secret = read[0]
 	}
-	return logIn(m.Account, secret)
+	in, err := enter(m.Account, secret)
+	if err != nil {
+		return nil, nil, err
+	}
+	return in.Sign, in, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,14 +19,14 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"modelgateway/config"
-	"modelgateway/providers"
+	"modelgateway/providers/upstream"
 )
 
 // AWS says whose credentials sign calls to Amazon's services. The zero value is the usual chain
 // of the environment variables, profile files and metadata servers.
 type AWS struct {
 	Region  string // empty: AWS_REGION, or that of the profile
-	Service string // SigV4's name of it: "bedrock" (runtime and control plane), which is the default, or "bedrock-mantle"
+	Service string // SigV4's name of it; empty: bedrock, and bedrock-mantle at its hosts
 	Profile string // of the shared files
 
 	// Role is assumed with these credentials, by STS.
@@ -36,7 +37,7 @@ type AWS struct {
 	SecretAccessKey, SessionToken config.Secret
 
 	// Tags, of "user" and "team", are put on the session of Role, with one set of credentials for
-	// each pair of values. Calls without a caller have none: see WithCaller.
+	// each pair of values. Calls without a caller have none: see upstream.Call.
 	Tags []string
 }
 
@@ -116,43 +117,36 @@ func (a *AWS) load() (aws.Config, error) {
 	return base, nil
 }
 
-// Region is where calls are signed for.
-func (l *AWSLogin) Region() string { return l.opts.Region }
+// mantle is the service of Bedrock that has OpenAI's and Anthropic's own APIs, at hosts of its own.
+const mantle = "bedrock-mantle"
 
-// Sign is a providers.Sign. A key is Bedrock's own, as in AWS_BEARER_TOKEN_BEDROCK, and needs no
-// signature.
-func (l *AWSLogin) Sign(ctx context.Context, r *http.Request, key string, body [][]byte) error {
-	return l.For(l.opts.Service)(ctx, r, key, body)
-}
-
-// For signs calls to another service with the same credentials.
-func (l *AWSLogin) For(service string) providers.Sign {
-	return func(ctx context.Context, r *http.Request, key string, body [][]byte) error {
-		if key != "" {
-			return providers.SignBearer(ctx, r, key, body)
-		}
-		with, err := l.credentials(ctx).get(ctx)
-		if err != nil {
-			return err
-		}
-		hash := sha256.New()
-		for _, piece := range body {
-			hash.Write(piece)
-		}
-		// net/http sends no header without a value, and the signer signs it.
-		var unsent []string
-		for name, values := range r.Header {
-			if len(values) == 0 {
-				unsent = append(unsent, name)
-				delete(r.Header, name)
-			}
-		}
-		err = l.signer.SignHTTP(ctx, with, r, hex.EncodeToString(hash.Sum(nil)), service, l.opts.Region, time.Now())
-		for _, name := range unsent {
-			r.Header[name] = nil
-		}
+// Sign is a providers.Sign.
+func (l *AWSLogin) Sign(ctx context.Context, r *http.Request, _ string, body [][]byte) error {
+	with, err := l.credentials(ctx).get(ctx)
+	if err != nil {
 		return err
 	}
+	hash := sha256.New()
+	for _, piece := range body {
+		hash.Write(piece)
+	}
+	service := l.opts.Service
+	if strings.HasPrefix(r.URL.Host, mantle+".") {
+		service = mantle
+	}
+	// net/http sends no header without a value, and the signer signs it.
+	var unsent []string
+	for name, values := range r.Header {
+		if len(values) == 0 {
+			unsent = append(unsent, name)
+			delete(r.Header, name)
+		}
+	}
+	err = l.signer.SignHTTP(ctx, with, r, hex.EncodeToString(hash.Sum(nil)), service, l.opts.Region, time.Now())
+	for _, name := range unsent {
+		r.Header[name] = nil
+	}
+	return err
 }
 
 // Check fetches the credentials, unless it has valid ones.
@@ -163,7 +157,10 @@ func (l *AWSLogin) Check(ctx context.Context) error {
 
 // credentials are those of the context's caller.
 func (l *AWSLogin) credentials(ctx context.Context) *renewing[aws.Credentials] {
-	who, _ := ctx.Value(callerKey{}).(caller)
+	var who caller
+	if call := upstream.CallOf(ctx); call != nil {
+		who = caller{call.User, call.Team}
+	}
 	if !slices.Contains(l.opts.Tags, "user") {
 		who.user = ""
 	}

@@ -14,6 +14,7 @@ import (
 
 	"modelgateway/config"
 	"modelgateway/providers/login"
+	"modelgateway/providers/upstream"
 )
 
 // sts is the address of a server of security tokens, which answers with keys of a name.
@@ -174,7 +175,7 @@ func TestEachCallerHasASessionWithItsTags(t *testing.T) {
 		{"bob", "red", "TAGS-user-bob-team-red"},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "https://cloud.example/", nil)
-		if err := l.Sign(login.WithCaller(t.Context(), c.user, c.team), r, "", nil); err != nil {
+		if err := l.Sign(&upstream.Call{Context: t.Context(), User: c.user, Team: c.team}, r, "", nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := used(r.Header); got != c.want+" session-of-"+c.want {
@@ -182,7 +183,7 @@ func TestEachCallerHasASessionWithItsTags(t *testing.T) {
 		}
 	}
 	together(t, func(ctx context.Context, r *http.Request, key string, body [][]byte) error {
-		return l.Sign(login.WithCaller(ctx, "many", "red"), r, key, body)
+		return l.Sign(&upstream.Call{Context: ctx, User: "many", Team: "red"}, r, key, body)
 	})
 	for name, times := range asked {
 		if times != 1 {

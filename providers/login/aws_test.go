@@ -74,7 +74,9 @@ func TestSignaturesAreThoseOfTheTestSuite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			none(t)
-			l := aws(t, static(c.token))
+			opts := static(c.token)
+			opts.Service = "service"
+			l := aws(t, opts)
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC)))
 				method, address, _ := strings.Cut(c.request, " ")
@@ -89,7 +91,7 @@ func TestSignaturesAreThoseOfTheTestSuite(t *testing.T) {
 				for _, piece := range c.body {
 					pieces = append(pieces, []byte(piece))
 				}
-				if err := l.For("service")(t.Context(), r, "", pieces); err != nil {
+				if err := l.Sign(t.Context(), r, "", pieces); err != nil {
 					t.Fatal(err)
 				}
 				want := "AWS4-HMAC-SHA256 Credential=" + keyID + "/20150830/us-east-1/service/aws4_request, SignedHeaders=" + c.signature
@@ -220,7 +222,7 @@ func TestAWSRefusesWhatCannotWork(t *testing.T) {
 	}
 	none(t)
 	t.Setenv("AWS_CONFIG_FILE", write(t, "config", shared))
-	if l, err := login.NewAWS(login.AWS{}); err != nil || l.Region() != "us-east-1" {
+	if _, err := login.NewAWS(login.AWS{}); err != nil {
 		t.Errorf("the default profile: %v", err)
 	}
 }

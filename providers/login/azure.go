@@ -97,11 +97,7 @@ func (l *AzureLogin) useIdentity() error {
 }
 
 // Sign is a providers.Sign.
-func (l *AzureLogin) Sign(ctx context.Context, r *http.Request, key string, _ [][]byte) error {
-	if key != "" {
-		r.Header.Set("Api-Key", key)
-		return nil
-	}
+func (l *AzureLogin) Sign(ctx context.Context, r *http.Request, _ string, _ [][]byte) error {
 	return signBearer(ctx, r, l.token)
 }
 

@@ -85,11 +85,7 @@ func (l *GoogleLogin) Project() string {
 }
 
 // Sign is a providers.Sign.
-func (l *GoogleLogin) Sign(ctx context.Context, r *http.Request, key string, _ [][]byte) error {
-	if key != "" {
-		r.Header.Set("X-Goog-Api-Key", key)
-		return nil
-	}
+func (l *GoogleLogin) Sign(ctx context.Context, r *http.Request, _ string, _ [][]byte) error {
 	if l.quota != "" {
 		r.Header.Set("X-Goog-User-Project", l.quota)
 	}

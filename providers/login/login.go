@@ -24,14 +24,6 @@ const exchangeTime = 30 * time.Second
 // caller is on whose behalf a call is signed.
 type caller struct{ user, team string }
 
-type callerKey struct{}
-
-// WithCaller returns a context whose calls are signed on behalf of a user and a team; see
-// AWS.Tags. Either may be empty.
-func WithCaller(ctx context.Context, user, team string) context.Context {
-	return context.WithValue(ctx, callerKey{}, caller{user, team})
-}
-
 // exchanger sends the requests for tokens. It follows no redirects: they would send a secret to
 // another host.
 func exchanger() *http.Client {

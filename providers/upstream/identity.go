@@ -13,8 +13,9 @@ import (
 // the attempt has returned.
 type Call struct {
 	context.Context
-	RequestID string       // the upstream's; empty = it gave none
-	Told      []llm.Header // of its answer: see Client.Telling
+	User, Team string       // on whose behalf; empty = nobody's
+	RequestID  string       // the upstream's; empty = it gave none
+	Told       []llm.Header // of its answer: see Client.Telling
 
 	// Accepted is called when the header of an answer has come that is no error: the
 	// upstream works on the request. nil = it is not called.
@@ -32,8 +33,8 @@ func (c *Call) Value(key any) any {
 }
 
 // requestIDs are the headers in which upstreams name a request: OpenAI's, Anthropic's,
-// those of Azure and of Google Cloud in front of them. The names are in canonical form.
-var requestIDs = []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Goog-Request-Id"}
+// those of Azure and of Google Cloud in front of them, Amazon's. The names are in canonical form.
+var requestIDs = []string{"X-Request-Id", "Request-Id", "Apim-Request-Id", "X-Goog-Request-Id", "X-Amzn-Requestid"}
 
 // requestID is the upstream's id of a request; empty where it gave none, or one that
 // is no plain word.

@@ -39,7 +39,7 @@ func (s *Service) call(input Input) *Call {
 	c.row.Stream, c.row.Dialect, c.row.UserAgent = input.Request.Stream, string(input.Request.Source.Dialect()), input.UserAgent
 	s.Router().Plan(&c.plan, routing.Input{
 		Request: input.Request, Levels: input.Caller.Levels, Strict: input.Strict, NoFallback: input.NoFallback,
-		Caller: c.payer(), Ignored: input.Ignored,
+		Caller: c.payer(), UserID: input.Caller.UserID, TeamID: input.Caller.TeamID, Ignored: input.Ignored,
 	})
 	return c
 }

@@ -317,6 +317,7 @@ var errPanicked = errors.New("the call panicked")
 func (c *Candidate) call(ctx context.Context, l *pool.Lease) (got *Result, err error) {
 	l.Sent = c.router.Now()
 	l.Stream = c.stream
+	l.Call.User, l.Call.Team = c.user, c.team
 	l.Call.Context, l.Trace = c.trace.Attempt(ctx, c.Model.Provider, c.Model.Upstream)
 	err = errPanicked
 	defer func() { // also after a panic: the circuit breaker must get a result of each call

@@ -77,6 +77,8 @@ type Candidate struct {
 	route    Route
 	trace    *tracing.Chat
 	outlasts func(*Candidate) bool // see Plan
+	user     string                // see Input
+	team     string                // likewise
 	patience *Patience             // likewise
 	accept   time.Duration         // timeout of a stream to be accepted; 0 = none
 }
@@ -209,6 +211,7 @@ func (p *Plan) Candidate(i int) (*Candidate, error) {
 	}
 	c := &p.prepared[i].Candidate
 	c.trace, c.outlasts, c.patience = p.Trace, p.Outlasts, p.Patience
+	c.user, c.team = p.input.UserID, p.input.TeamID
 	return c, p.prepared[i].err
 }
 
