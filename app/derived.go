@@ -57,7 +57,8 @@ func derive(cfg *config.Config, warn *warner) (*derived, error) {
 	}
 	for _, provider := range cfg.ProviderOrder {
 		if !slices.Contains(list.Providers(), provider) {
-			faults = append(faults, fmt.Errorf("PROVIDER_ORDER: no provider is called %q; there are %s", provider, strings.Join(list.Providers(), ", ")))
+			faults = append(faults, fmt.Errorf("PROVIDER_ORDER: no provider is called %q; there are %s",
+				provider, strings.Join(list.Providers(), ", ")))
 		}
 	}
 	names := modelNames{list: list, aliases: d.aliases, discovery: cfg.ModelDiscovery, warn: warn}

@@ -100,7 +100,7 @@ func (a *Account) UnmarshalYAML(node *yaml.Node) error {
 		case name == known[0]:
 			var secret keySources
 			if err := secret.UnmarshalYAML(pair[1]); err != nil || len(secret) != 1 {
-				return cmp.Or(err, error(errLiteralKey))
+				return cmp.Or(err, errLiteralKey)
 			}
 			a.Secret = secret[0]
 		default:

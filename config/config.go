@@ -191,9 +191,6 @@ func (l *loader) serving() []row {
 				"configured providers are known to sell; a model can be called in both cases"),
 		plain("MODEL_ALIASES", "", aliases(&l.ModelAliases),
 			"Other names of models; one * in a name stands for any text, and a name may be that of another model"),
-		plain("PROVIDER_ORDER", "", providerNames(&l.ProviderOrder),
-			"Providers that serve a model under its plain name, such as anthropic,bedrock,vertex: the first that is configured and has it, "+
-				"then the others when that one cannot answer; when empty only its maker"),
 		plain("MODEL_ALIASES_ONLY", "false", boolean(&l.ModelAliasesOnly), "Whether the list of models has nothing but the aliases without a *"),
 		plain("MODEL_DISCOVERY", "true", boolean(&l.ModelDiscovery), "Whether the lists of models are read from the providers"),
 		plain("MODEL_REDIRECT_RETIRED", "false", boolean(&l.ModelRedirectRetired),

@@ -126,7 +126,8 @@ func nameDistance(a, b string) int {
 // credentials of calls from them.
 func isCloudName(name string) bool {
 	return slices.ContainsFunc([]string{
-		"AWS_", "GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "IDENTITY_", "AZURE_TENANT_", "AZURE_CLIENT_", "AZURE_FEDERATED_", "AZURE_AUTHORITY_",
+		"AWS_", "GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "IDENTITY_",
+		"AZURE_TENANT_", "AZURE_CLIENT_", "AZURE_FEDERATED_", "AZURE_AUTHORITY_",
 	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 

@@ -106,7 +106,9 @@ func (l *loader) upstreams() []row {
 		}
 		rows = append(rows, plain(p.BaseURLSetting(), p.ProviderSettings.BaseURL, baseURL(&p.Provider.BaseURL, p.Version), urlDoc))
 	}
-	return rows
+	return append(rows, plain("PROVIDER_ORDER", "", providerNames(&l.ProviderOrder),
+		"Providers that serve a model under its plain name, such as anthropic,bedrock,vertex: the first that is configured and has it, "+
+			"then the others when that one cannot answer; when empty its maker"))
 }
 
 // place lists the settings of a cloud's region and project.
@@ -118,9 +120,9 @@ func (p *providerLoad) place(c *Cloud) []row {
 	if len(c.Usual) > 0 {
 		regionDoc += "; with a key " + strings.Join(c.Usual, " or ") + " when empty"
 	}
-	rows := []row{plain(c.Region, c.DefaultRegion, placeName(&p.Provider.Region), regionDoc)}
+	rows := []row{plain(c.Region, c.DefaultRegion, placeName(&p.Region), regionDoc)}
 	if c.Project != "" {
-		rows = append(rows, plain(c.Project, "", placeName(&p.Provider.Project),
+		rows = append(rows, plain(c.Project, "", placeName(&p.Project),
 			"Project of "+p.Title+", which is off when this and "+p.KeySetting()+" are empty"))
 	}
 	return rows

@@ -18,35 +18,38 @@ func clouds() []providers.Preset {
 	return []providers.Preset{
 		{
 			ProviderSettings: config.ProviderSettings{
-				Name: "bedrock", Title: "Amazon Bedrock", Prefix: "BEDROCK", Models: "Amazon Bedrock", Login: true, Key: "AWS_BEARER_TOKEN_BEDROCK",
+				Name: "bedrock", Title: "Amazon Bedrock", Prefix: "BEDROCK", Models: "Amazon Bedrock", Login: true,
+				Key:   "AWS_BEARER_TOKEN_BEDROCK",
 				Cloud: &config.Cloud{Region: "BEDROCK_REGION", Usual: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}},
 			},
-			Type: catalog.Anthropic, OTelName: "aws.bedrock", Owner: atBedrock, Regional: regionalAtBedrock, Sign: providers.SignBearer, Login: aws, New: bedrock.New,
+			Type: catalog.Anthropic, OTelName: "aws.bedrock", Owner: atBedrock, Regional: regionalAtBedrock,
 			Rules: []catalog.Rule{{Match: []string{"*embed*"}, Traits: catalog.Traits{Kind: llm.KindEmbedding}}},
+			Sign:  providers.SignBearer, Login: aws, New: bedrock.New,
 		},
 		{
 			ProviderSettings: config.ProviderSettings{
 				Name: "vertex", Title: "Vertex AI", Prefix: "VERTEX", Models: "Vertex AI", Login: true,
 				Cloud: &config.Cloud{Region: "VERTEX_LOCATION", DefaultRegion: "global", Project: "VERTEX_PROJECT"},
 			},
-			Type: catalog.Gemini, OTelName: "gcp.vertex_ai", Owner: atVertex, Regional: regionalAtVertex, Sign: providers.SignHeader("X-Goog-Api-Key"), Login: google, New: vertex.New,
+			Type: catalog.Gemini, OTelName: "gcp.vertex_ai", Owner: atVertex, Regional: regionalAtVertex,
+			Sign: providers.SignHeader("X-Goog-Api-Key"), Login: google, New: vertex.New,
 		},
 		{
-			ProviderSettings: config.ProviderSettings{
-				Name: "azure", Title: "Azure OpenAI", Prefix: "AZURE_OPENAI", Models: "Azure", Version: "/v1", Login: true, Keyless: true,
-			},
-			Type: catalog.OpenAI, OTelName: "azure.ai.openai", Facts: catalog.OpenAI, Sign: providers.SignHeader("api-key"), Login: azure(azureOpenAI),
+			ProviderSettings: onAzure("azure", "Azure OpenAI", "AZURE_OPENAI"), Type: catalog.OpenAI, OTelName: "azure.ai.openai",
+			Facts: catalog.OpenAI, Sign: providers.SignHeader("api-key"), Login: azure(azureOpenAI),
 			// Its list has the models of the region, and calls name deployments.
 			Server: providers.Server{ListsNone: true},
 		},
 		{
-			ProviderSettings: config.ProviderSettings{
-				Name: "foundry", Title: "Claude on Microsoft Foundry", Prefix: "AZURE_FOUNDRY", Models: "Foundry", Version: "/v1", Login: true, Keyless: true,
-			},
-			Type: catalog.Anthropic, OTelName: "azure.ai.inference", Facts: catalog.Anthropic, Sign: providers.SignHeader("X-Api-Key"), Login: azure(azureFoundry),
+			ProviderSettings: onAzure("foundry", "Claude on Microsoft Foundry", "AZURE_FOUNDRY"), Type: catalog.Anthropic,
+			OTelName: "azure.ai.inference", Facts: catalog.Anthropic, Sign: providers.SignHeader("X-Api-Key"), Login: azure(azureFoundry),
 			Server: providers.Server{ListsNone: true},
 		},
 	}
+}
+
+func onAzure(name, title, prefix string) config.ProviderSettings {
+	return config.ProviderSettings{Name: name, Title: title, Prefix: prefix, Models: title, Version: "/v1", Login: true, Keyless: true}
 }
 
 // logins are the clouds' log-ins by their names in auth of the models file.
@@ -60,7 +63,8 @@ const azureOpenAI, azureFoundry = "https://cognitiveservices.azure.com/.default"
 // aws signs calls with Amazon's credentials.
 func aws(a catalog.Account, secret config.Secret) (providers.LogIn, error) {
 	return login.NewAWS(login.AWS{
-		Region: a.Region, Profile: a.Profile, AccessKeyID: a.AccessKeyID, SecretAccessKey: secret, Role: a.Role, ExternalID: a.ExternalID, Tags: a.Tags,
+		Region: a.Region, Profile: a.Profile, AccessKeyID: a.AccessKeyID, SecretAccessKey: secret,
+		Role: a.Role, ExternalID: a.ExternalID, Tags: a.Tags,
 	})
 }
 
@@ -73,8 +77,8 @@ func google(a catalog.Account, _ config.Secret) (providers.LogIn, error) {
 func azure(scope string) providers.Login {
 	return func(a catalog.Account, secret config.Secret) (providers.LogIn, error) {
 		return login.NewAzure(login.Azure{
-			Tenant: a.Tenant, ClientID: a.ClientID, ClientSecret: secret, FederatedTokenFile: a.TokenFile, ManagedIdentity: a.ManagedIdentity,
-			AuthorityHost: a.AuthorityHost, Scope: scope,
+			Tenant: a.Tenant, ClientID: a.ClientID, ClientSecret: secret, FederatedTokenFile: a.TokenFile,
+			ManagedIdentity: a.ManagedIdentity, AuthorityHost: a.AuthorityHost, Scope: scope,
 		})
 	}
 }
@@ -91,7 +95,7 @@ func atBedrock(id string) (provider, name string) {
 }
 
 // regionalAtBedrock is Preset.Regional of Bedrock: all calls but those of global profiles stay in
-// a region. https://aws.amazon.com/bedrock/pricing, 2026-11
+// a region, as https://aws.amazon.com/bedrock/pricing said in November 2026.
 func regionalAtBedrock(region, id string) bool {
 	return cloudnames.Premium(id) && !strings.Contains(cloudnames.ID(region, id), "global.")
 }
@@ -108,6 +112,6 @@ func atVertex(id string) (provider, name string) {
 	return catalog.Gemini, id
 }
 
-// regionalAtVertex is Preset.Regional of Vertex AI.
-// https://cloud.google.com/vertex-ai/generative-ai/pricing, 2026-11
+// regionalAtVertex is Preset.Regional of Vertex AI, as
+// https://cloud.google.com/vertex-ai/generative-ai/pricing said in November 2026.
 func regionalAtVertex(region, id string) bool { return region != "global" && cloudnames.Premium(id) }

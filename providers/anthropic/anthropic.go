@@ -43,7 +43,8 @@ func New(opts providers.Options) *Provider {
 		Refused: refused, HeaderTimeout: opts.HeaderTimeout, IdleTimeout: opts.IdleTimeout,
 	})
 	return &Provider{
-		now: opts.Now, objects: opts.Objects, lists: !opts.Server.ListsNone, client: client.With([]llm.Header{{Name: versionHeader, Value: version}}, nil),
+		now: opts.Now, objects: opts.Objects, lists: !opts.Server.ListsNone,
+		client: client.With([]llm.Header{{Name: versionHeader, Value: version}}, nil),
 	}
 }
 

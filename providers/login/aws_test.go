@@ -182,14 +182,6 @@ func TestAServiceVerifiesTheSignature(t *testing.T) {
 	}
 }
 
-func TestAWSSendsAKeyAsItIs(t *testing.T) {
-	none(t)
-	header := signed(t, aws(t, static("")).Sign, "bedrock-api-key")
-	if header.Get("Authorization") != "Bearer bedrock-api-key" || header.Get("X-Amz-Date") != "" {
-		t.Errorf("the header is %v", header)
-	}
-}
-
 func TestAWSRefusesWhatCannotWork(t *testing.T) {
 	shared := "[default]\nregion = us-east-1\naws_access_key_id = AKIDDEFAULT\naws_secret_access_key = HUSH-of-the-file\n" +
 		"[profile program]\nregion = us-east-1\ncredential_process = /bin/touch /tmp/ran\n" +

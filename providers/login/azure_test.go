@@ -59,10 +59,6 @@ func TestAzureExchangesTheClientSecret(t *testing.T) {
 	if err := l.Check(t.Context()); err != nil || calls.Load() != 1 {
 		t.Errorf("the server was asked %d times: %v", calls.Load(), err)
 	}
-	header := signed(t, l.Sign, "key")
-	if header.Get("Api-Key") != "key" || header.Get("Authorization") != "" {
-		t.Errorf("with a key the header is %v", header)
-	}
 }
 
 func TestAzureReadsTheFederatedTokenForEachExchange(t *testing.T) {

@@ -94,10 +94,6 @@ func TestGoogleExchangesTheAssertionOfAServiceAccount(t *testing.T) {
 	if calls.Load() != 1 || header.Get("X-Goog-User-Project") != "" {
 		t.Errorf("asked %d times; the header is %v", calls.Load(), header)
 	}
-	header = signed(t, l.Sign, "api-key")
-	if header.Get("X-Goog-Api-Key") != "api-key" || header.Get("Authorization") != "" {
-		t.Errorf("with a key the header is %v", header)
-	}
 
 	// The key of the account is replaced in the same file.
 	replaced, second := account(t, address+"/token")

@@ -39,9 +39,6 @@ type listed struct {
 
 // listModels calls GET /v1/models.
 func (p *Provider) listModels(ctx context.Context, key string) ([]providers.Listed, error) {
-	if p.server.ListsNone {
-		return nil, nil
-	}
 	text, err := p.client.Get(ctx, key, "/v1/models")
 	if err != nil {
 		return nil, err

@@ -43,7 +43,10 @@ func New(opts providers.Options) *Provider {
 
 // Abilities are what the server has beside chat completions.
 func (p *Provider) Abilities() providers.Abilities {
-	can := providers.Abilities{Speaks: p.speaks, Count: p.count, Kept: p.responses.Kept, Models: p.listModels}
+	can := providers.Abilities{Speaks: p.speaks, Count: p.count, Kept: p.responses.Kept}
+	if !p.server.ListsNone {
+		can.Models = p.listModels
+	}
 	if p.client.Provider() == catalog.OpenAI { // other servers have other models
 		can.Tokens, can.TakesMedia = llm.TokensOpenAI, true
 	}
