@@ -69,7 +69,7 @@ func NewAWS(opts AWS) (*AWSLogin, error) {
 		opts.Service = "bedrock"
 	}
 	l := &AWSLogin{opts: opts, base: base, signer: v4.NewSigner()}
-	l.own = &renewing[aws.Credentials]{fetch: l.fetch(caller{})}
+	l.own = &renewing[aws.Credentials]{fetch: l.fetch(caller{}), settings: l.settings()}
 	l.callers, err = lru.New[caller, *renewing[aws.Credentials]](maxCallers)
 	return l, err
 }
@@ -173,7 +173,7 @@ func (l *AWSLogin) credentials(ctx context.Context) *renewing[aws.Credentials] {
 	if known, ok := l.callers.Get(who); ok {
 		return known
 	}
-	added := &renewing[aws.Credentials]{fetch: l.fetch(who)}
+	added := &renewing[aws.Credentials]{fetch: l.fetch(who), settings: l.settings()}
 	if known, ok, _ := l.callers.PeekOrAdd(who, added); ok {
 		return known
 	}

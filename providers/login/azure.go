@@ -31,6 +31,9 @@ type Azure struct {
 	AuthorityHost      string // empty: https://login.microsoftonline.com/
 }
 
+// ofIdentity is what to look at where a managed identity gives no token.
+const ofIdentity = "that this machine has a managed identity, and that AZURE_CLIENT_ID is one of its own or not set"
+
 // AzureLogin sends access tokens to Azure's services.
 type AzureLogin struct {
 	opts     Azure
@@ -51,7 +54,7 @@ func NewAzure(opts Azure) (*AzureLogin, error) {
 		opts.ClientSecret = config.NewSecret(os.Getenv("AZURE_CLIENT_SECRET"))
 	}
 	l := &AzureLogin{opts: opts, client: exchanger()}
-	l.token = &renewing[string]{fetch: l.fromEntra}
+	l.token = &renewing[string]{fetch: l.fromEntra, settings: "AZURE_TENANT_ID and AZURE_AUTHORITY_HOST"}
 	var err error
 	switch {
 	case opts.ManagedIdentity:
@@ -92,7 +95,7 @@ func (l *AzureLogin) useIdentity() error {
 	}
 	l.identity += "?" + query.Encode()
 	l.client = metadataClient()
-	l.token = &renewing[string]{fetch: l.fromIdentity}
+	l.token = &renewing[string]{fetch: l.fromIdentity, settings: ofIdentity}
 	return nil
 }
 
@@ -145,8 +148,7 @@ func (l *AzureLogin) fromEntra(ctx context.Context) (string, time.Time, error) {
 func (l *AzureLogin) fromIdentity(ctx context.Context) (string, time.Time, error) {
 	token, end, err := l.askIdentity(ctx)
 	if err != nil {
-		const settings = "that this machine has a managed identity, and that AZURE_CLIENT_ID is one of its own or not set"
-		err = failure("azure", err, settings, l.secret.Reveal())
+		err = failure("azure", err, ofIdentity, l.secret.Reveal())
 	}
 	return token, end, err
 }

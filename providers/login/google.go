@@ -25,6 +25,9 @@ type Google struct {
 
 const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 
+// ofMachine is what to look at where the metadata server gives no token.
+const ofMachine = "that GOOGLE_APPLICATION_CREDENTIALS is set, or that this machine has a service account"
+
 // GoogleLogin sends access tokens to Google's services.
 type GoogleLogin struct {
 	path    string // empty = the metadata server
@@ -44,7 +47,7 @@ func NewGoogle(opts Google) (*GoogleLogin, error) {
 		l.path, l.setting = gcloudFile(), "the credentials of gcloud auth application-default login"
 	}
 	if l.path == "" {
-		l.token = &renewing[string]{fetch: l.fromMetadata}
+		l.token = &renewing[string]{fetch: l.fromMetadata, settings: ofMachine}
 		return l, nil
 	}
 	file, err := l.read()
@@ -56,7 +59,7 @@ func NewGoogle(opts Google) (*GoogleLogin, error) {
 		file.Project = file.QuotaProject
 	}
 	l.project.Store(&file.Project)
-	l.token = &renewing[string]{fetch: l.fromFile}
+	l.token = &renewing[string]{fetch: l.fromFile, settings: l.setting}
 	return l, nil
 }
 
@@ -120,15 +123,14 @@ func (l *GoogleLogin) fromFile(ctx context.Context) (string, time.Time, error) {
 
 // fromMetadata asks the server of the machine.
 func (l *GoogleLogin) fromMetadata(ctx context.Context) (string, time.Time, error) {
-	const settings = "that GOOGLE_APPLICATION_CREDENTIALS is set, or that this machine has a service account"
 	server := metadata.NewClient(metadataClient())
 	text, err := server.GetWithContext(ctx, "instance/service-accounts/default/token?scopes="+googleScope)
 	if err != nil {
-		return "", time.Time{}, failure("google", err, settings)
+		return "", time.Time{}, failure("google", err, ofMachine)
 	}
 	var token oauth2.Token
 	if err := json.Unmarshal([]byte(text), &token); err != nil || token.AccessToken == "" {
-		return "", time.Time{}, failure("google", errors.New("the metadata server answered without a token"), settings)
+		return "", time.Time{}, failure("google", errors.New("the metadata server answered without a token"), ofMachine)
 	}
 	if project, err := server.GetWithContext(ctx, "project/project-id"); err == nil {
 		l.project.Store(&project)

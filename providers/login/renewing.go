@@ -3,10 +3,12 @@ package login
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"modelgateway/internal/panics"
+	"modelgateway/providers"
 )
 
 const (
@@ -19,7 +21,8 @@ const (
 // waits while the old one is valid, and by one request however many wait.
 type renewing[T any] struct {
 	// fetch returns a new value, and when it ends; a zero time is never.
-	fetch func(context.Context) (T, time.Time, error)
+	fetch    func(context.Context) (T, time.Time, error)
+	settings string // to look at where none comes in time
 
 	mu      sync.Mutex
 	valid   *renewal[T] // the last that succeeded, until end
@@ -44,7 +47,7 @@ func (r *renewing[T]) get(ctx context.Context) (T, error) {
 		return from.value, from.err
 	case <-ctx.Done():
 		var none T
-		return none, context.Cause(ctx)
+		return none, &providers.LogInError{Settings: r.settings, Cause: fmt.Errorf("no credential came in time: %w", context.Cause(ctx))}
 	}
 }
 

@@ -270,7 +270,10 @@ func (c *Client) send(ctx context.Context, key string, what outgoing) (*body, er
 	if err := c.opts.Sign(guarded, req, key, what.body); err != nil {
 		watch.stop()
 		cancel()
-		return nil, c.unsigned(ctx, key, watch.explain(err))
+		if _, told := errors.AsType[*providers.LogInError](err); !told {
+			err = watch.explain(err)
+		}
+		return nil, c.unsigned(ctx, key, err)
 	}
 	via := c.connections.take()
 	in := via.enter()
