@@ -17,7 +17,8 @@ type size struct{ files, lines int }
 var larger = map[string]size{
 	"models":              {54, 6650},
 	"dialects/responses":  {30, 4050},
-	"providers/anthropic": {30, 3650},
+	"providers/anthropic": {31, 3850},
+	"providers/gemini":    {30, 3520},
 }
 
 func TestPackagesAndFilesAreOfASizeThatCanBeRead(t *testing.T) {
