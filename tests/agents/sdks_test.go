@@ -70,17 +70,23 @@ func TestAISDKDoesATaskWithItsDefaultsWithAnyProvider(t *testing.T) {
 const openCode = `{"$schema":"https://opencode.ai/config.json","model":"gateway/MODEL","provider":{"gateway":{"npm":"@ai-sdk/openai",` +
 	`"options":{"baseURL":"GATEWAY/v1","apiKey":"any"},"models":{"MODEL":{}}}}}`
 
+// openCode gives the task to opencode, and requires that it did it through Responses.
+func (s *session) openCode(t *testing.T, model string) {
+	t.Helper()
+	settings := strings.NewReplacer("GATEWAY", s.front.url, "MODEL", model).Replace(openCode)
+	if err := os.WriteFile(filepath.Join(s.work, "opencode.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := s.run(t, []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"}, s.installed("opencode"), "run", task)
+	s.hasTheFile(t)
+	if o.exit != 0 || !strings.Contains(o.out, done) || s.front.answers(200, "/v1/responses") < turns {
+		t.Errorf("exit code %d: %s%s", o.exit, o.out, o.faults)
+	}
+}
+
 func TestOpenCodeDoesATaskThroughResponsesWithAnyProvider(t *testing.T) {
 	eachProvider(t, func(t *testing.T, s *session, f provider) {
-		settings := strings.NewReplacer("GATEWAY", s.front.url, "MODEL", f.model).Replace(openCode)
-		if err := os.WriteFile(filepath.Join(s.work, "opencode.json"), []byte(settings), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		o := s.run(t, []string{"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_AUTOUPDATE=1"}, s.installed("opencode"), "run", task)
-		s.hasTheFile(t)
-		if o.exit != 0 || !strings.Contains(o.out, done) || s.front.answers(200, "/v1/responses") < turns {
-			t.Errorf("exit code %d: %s%s", o.exit, o.out, o.faults)
-		}
+		s.openCode(t, f.model)
 		s.upstream.acceptedAll(t)
 		s.isBooked(t)
 	})

@@ -97,9 +97,15 @@ func (f provider) start(t *testing.T, clients string, faults []fault, settings .
 // newSession starts a session with a gateway that has these settings.
 func newSession(t *testing.T, clients string, settings ...string) *session {
 	t.Helper()
+	return startSession(t, clients, func(all ...string) *gatewaytest.Program { return gatewaytest.Start(t, all...) }, settings...)
+}
+
+// startSession is newSession with a gateway that start starts.
+func startSession(t *testing.T, clients string, start func(settings ...string) *gatewaytest.Program, settings ...string) *session {
+	t.Helper()
 	s := &session{clients: clients, upstream: &upstream{}, home: t.TempDir(), work: t.TempDir()}
 	s.database = filepath.Join(t.TempDir(), "gateway.db")
-	s.program = gatewaytest.Start(t, append([]string{"DATABASE_URL=sqlite:" + s.database, "MAX_RETRIES=0"}, settings...)...)
+	s.program = start(append([]string{"DATABASE_URL=sqlite:" + s.database, "MAX_RETRIES=0"}, settings...)...)
 	t.Cleanup(func() {
 		if log := s.program.Log.String(); t.Failed() {
 			t.Logf("the log of the gateway ends:\n%s", log[max(0, len(log)-8<<10):])
