@@ -57,7 +57,7 @@ func NewAzure(opts Azure) (*AzureLogin, error) {
 	l.token = &renewing[string]{fetch: l.fromEntra, settings: "AZURE_TENANT_ID and AZURE_AUTHORITY_HOST"}
 	var err error
 	switch {
-	case opts.ManagedIdentity:
+	case opts.ManagedIdentity, opts.ClientSecret.IsZero() && opts.FederatedTokenFile == "" && opts.Tenant == "":
 		err = l.useIdentity()
 	case opts.ClientSecret.IsZero() && opts.FederatedTokenFile == "":
 		err = errors.New("azure log-in: no credential: set AZURE_CLIENT_SECRET or AZURE_FEDERATED_TOKEN_FILE, or use the managed identity")

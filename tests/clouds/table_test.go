@@ -127,18 +127,27 @@ func TestTokensAreCounted(t *testing.T) {
 	}
 }
 
+// vectors is a model for embeddings at a cloud, with a name that stays.
+type vectors struct {
+	name, model, provider string
+	counted               bool // the body of its answer has the tokens
+}
+
+func embeddings() []vectors {
+	return []vectors{
+		{"bedrock-cohere-v3", "bedrock/cohere.embed-english-v3", "bedrock", false},
+		{"bedrock-cohere-v4", "bedrock/cohere.embed-v4:0", "bedrock", false},
+		{"bedrock-titan", "bedrock/amazon.titan-embed-text-v2:0", "bedrock", true},
+		{"vertex-embedding", "vertex/text-embedding-005", "vertex", true},
+		{"azure-embedding", "azure/text-embedding-3-small", "azure", true},
+	}
+}
+
 func TestEmbeddingsOfEveryCloud(t *testing.T) {
 	t.Parallel()
 	p, _ := all(t)
-	for _, test := range []struct {
-		model, provider string
-		counted         bool // the body of its answer has the tokens
-	}{
-		{"bedrock/cohere.embed-english-v3", "bedrock", false}, {"bedrock/cohere.embed-v4:0", "bedrock", false},
-		{"bedrock/amazon.titan-embed-text-v2:0", "bedrock", true}, {"vertex/text-embedding-005", "vertex", true},
-		{"azure/text-embedding-3-small", "azure", true},
-	} {
-		t.Run(test.model, func(t *testing.T) {
+	for _, test := range embeddings() {
+		t.Run(test.name, func(t *testing.T) {
 			a := p.Call(t, http.MethodPost, "/v1/embeddings", ask(test.model, `"input":"a text of words"`))
 			var v struct {
 				Data  []struct{ Embedding []float64 }

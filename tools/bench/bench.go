@@ -103,6 +103,7 @@ func (b *bench) newFloor() (target, error) {
 func (b *bench) newGateway(name, binary string) (target, error) {
 	g, err := rig.StartGateway(b.ctx, rig.Options{
 		Binary: binary, Upstream: b.upstream.Addr, Dir: filepath.Join(b.dir, fmt.Sprint("gateway-", len(b.running))),
+		Settings: rig.Bedrock(b.upstream.Addr),
 	})
 	if err != nil {
 		return target{}, err

@@ -32,7 +32,7 @@ func TestEveryPartMeasures(t *testing.T) {
 	}
 	o, err := parse([]string{
 		"-quick", "-rounds", "1", "-window", "300ms", "-md", page, "-only",
-		"answer-openai-200B|stream-anthropic$|messages-native-stream|embeddings|rate|start|memory-live",
+		"answer-openai-200B|stream-anthropic$|messages-native-stream|bedrock-stream$|embeddings|rate|start|memory-live",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestEveryPartMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows := strings.Count(string(text), "\n| "); rows != 14 || strings.Contains(string(text), "NaN") || strings.Contains(string(text), "old") {
+	if rows := strings.Count(string(text), "\n| "); rows != 16 || strings.Contains(string(text), "NaN") || strings.Contains(string(text), "old") {
 		t.Errorf("%d rows: %s", rows, text)
 	}
 }

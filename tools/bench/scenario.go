@@ -15,6 +15,7 @@ type scenario struct {
 	conns int
 	base  string  // the scenario with whose job the floor is measured; empty: with its own
 	chat  string  // the scenario of chat completions with which it is compared in place of a floor
+	model string  // the model whose same calls it is compared with in place of a floor
 	cpu   float64 // goal: processor time at most this multiple of the floor's; 0: none
 	rate  float64 // goal: requests a second at least this multiple; 0: none
 }
@@ -50,6 +51,7 @@ func scenarios() []scenario {
 		},
 	}
 	all = append(all, messagesScenarios()...)
+	all = append(all, bedrockScenarios()...)
 	all = append(all, responsesScenarios()...)
 	all = append(all, historyScenarios()...)
 	all = append(all, scenario{
@@ -80,6 +82,21 @@ func messagesScenarios() []scenario {
 			name: "messages-native-1MiB", job: rig.Job{Model: rig.AnthropicModel, Prompt: rig.Prompt(turn), Turns: turns, API: rig.MessagesAPI},
 			chat: "answer-openai-1MiB", cpu: 1.2,
 		},
+	}
+}
+
+// bedrockScenarios are Claude at Bedrock, natively, compared with the same calls to Anthropic: each
+// is signed, and its stream comes in frames.
+func bedrockScenarios() []scenario {
+	const short, long = 200, 32 << 10
+	call := rig.Job{Model: rig.BedrockModel, Prompt: rig.Prompt(short), API: rig.MessagesAPI}
+	large := call
+	large.Prompt = rig.Prompt(long)
+	return []scenario{
+		{name: "bedrock-200B", job: call, model: rig.AnthropicModel, cpu: 1.3},
+		{name: "bedrock-32KiB", job: large, model: rig.AnthropicModel, cpu: 1.3},
+		{name: "bedrock-stream", job: streamed(call), model: rig.AnthropicModel, cpu: 1.5},
+		{name: "bedrock-stream-32KiB", job: streamed(large), model: rig.AnthropicModel, cpu: 1.5},
 	}
 }
 
@@ -155,10 +172,26 @@ func (s scenario) unit() string {
 
 // beside names the scenario that the ratio is with, where that is not the floor.
 func (s scenario) beside() string {
-	if s.chat == "" {
-		return ""
+	switch {
+	case s.model != "":
+		return ", beside the same with " + s.model
+	case s.chat != "":
+		return ", beside the gateway's " + s.chat
 	}
-	return ", beside the gateway's " + s.chat
+	return ""
+}
+
+// own is the job of the gateway with which it is compared in place of a floor.
+func (s scenario) own() (j rig.Job, ok bool) {
+	switch {
+	case s.model != "":
+		j = s.job
+		j.Model = s.model
+		return j, true
+	case s.chat != "":
+		return jobOf(s.chat), true
+	}
+	return j, false
 }
 
 // measured is the figures of one scenario's target, one for each round.
@@ -203,15 +236,16 @@ const compared = "compared with"
 // sides are the measurements of a scenario in the order of a round.
 func (b *bench) sides(s scenario, round int) []side {
 	var all []side
+	own, hasOwn := s.own()
 	for _, t := range b.targets {
 		switch t.name {
 		case floorName:
-			if s.chat == "" {
+			if !hasOwn {
 				all = append(all, side{compared, t, jobOf(cmp.Or(s.base, s.name))})
 			}
 		case gatewayName, besideName:
-			if s.chat != "" && t.name == gatewayName {
-				all = append(all, side{compared, t, jobOf(s.chat)})
+			if hasOwn && t.name == gatewayName {
+				all = append(all, side{compared, t, own})
 			}
 			all = append(all, side{t.name, t, s.job})
 		default:

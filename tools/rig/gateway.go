@@ -30,6 +30,10 @@ const (
 	GemmaModel     = "gemma-3-27b-it" // takes the subset of OpenAPI in place of JSON Schema
 )
 
+// BedrockModel is AnthropicModel at Bedrock, for gateways with the settings of Bedrock. It is in
+// no models file: those without would refuse it.
+const BedrockModel = "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0"
+
 // Gateway is a running gateway.
 type Gateway struct {
 	*Process
@@ -43,6 +47,14 @@ type Options struct {
 	Dir      string   // for its files; gateways may share it where each has another database
 	Upstream string   // host and port
 	Settings []string // replace those of StartGateway
+}
+
+// Bedrock are the settings that have an upstream called as Amazon Bedrock, with signatures.
+func Bedrock(upstream string) []string {
+	return []string{
+		"BEDROCK_REGION=us-east-1", "BEDROCK_BASE_URL=http://" + upstream, "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
+		"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+	}
 }
 
 // Build builds the gateway of the working directory, which is the folder tools or one in it,

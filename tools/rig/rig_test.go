@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"modelgateway/providers/bedrock/frames"
 )
 
 // events is a stream as the upstream sends it.
@@ -60,6 +62,17 @@ func TestCheckerAcceptsCompleteAnswers(t *testing.T) {
 	spaced := strings.ReplaceAll(joined(openAIWire().events()), "\n\n", "\r\n\r\n: a comment\r\n\r\n")
 	if err := checkStream(spaced); err != nil {
 		t.Error("other line ends and comments:", err)
+	}
+}
+
+func TestFramesOfBedrockAreTheSameStream(t *testing.T) {
+	t.Parallel()
+	sse, err := io.ReadAll(frames.Framing().ToSSE(strings.NewReader(joined(bedrockWire().events()))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkStream(string(sse)); err != nil {
+		t.Error(err)
 	}
 }
 

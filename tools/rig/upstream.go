@@ -21,9 +21,9 @@ const (
 	paceBetween = 5 * time.Millisecond
 )
 
-// upstream simulates all three providers, as fast as net/http can.
+// upstream simulates the three providers, and Claude at Bedrock, as fast as net/http can.
 type upstream struct {
-	openAI, responses, anthropic, gemini, embeddings *wire
+	openAI, responses, anthropic, bedrock, gemini, embeddings *wire
 
 	open, held, cancelled atomic.Int64 // calls being answered, streams that wait, calls whose client left before their end
 	bodies                sync.Pool
@@ -33,7 +33,7 @@ type upstream struct {
 
 func newUpstream() *upstream {
 	return &upstream{
-		openAI: openAIWire(), responses: responsesWire(), anthropic: anthropicWire(), gemini: geminiWire(), embeddings: embeddingsWire(),
+		openAI: openAIWire(), responses: responsesWire(), anthropic: anthropicWire(), bedrock: bedrockWire(), gemini: geminiWire(), embeddings: embeddingsWire(),
 		bodies: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 		gate:   make(chan struct{}),
 	}
@@ -45,6 +45,13 @@ func (u *upstream) handler() http.Handler {
 	mux.HandleFunc("POST /v1/responses", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.responses) })
 	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.embeddings) })
 	mux.HandleFunc("POST /v1/messages", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.anthropic) })
+	mux.HandleFunc("POST /model/{id}/{method}", func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ") {
+			http.Error(w, "not signed", http.StatusForbidden)
+			return
+		}
+		u.serve(w, r, u.bedrock)
+	})
 	mux.HandleFunc("POST /v1beta/models/{method}", func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, u.gemini) })
 	mux.HandleFunc("POST /release", func(http.ResponseWriter, *http.Request) { u.release() })
 	return mux
@@ -75,8 +82,8 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request, as *wire) {
 		return
 	}
 	streaming := wantsStream(body.Bytes())
-	if as == u.gemini {
-		streaming = strings.HasSuffix(r.PathValue("method"), ":streamGenerateContent")
+	if method := r.PathValue("method"); method != "" {
+		streaming = method == "invoke-with-response-stream" || strings.HasSuffix(method, ":streamGenerateContent")
 	}
 	if !streaming {
 		w.Header().Set("Content-Type", "application/json")
