@@ -94,16 +94,21 @@ func (m *Models) find(id string) (*catalog.Model, bool) {
 
 // of returns the model that one provider has under this id, without its other upstreams.
 func (m *Models) of(provider, id string) (*catalog.Model, bool) {
+	if model, ok := m.at(provider, id); ok || !m.catalog.Open(provider) || !sound(id) {
+		return model, ok
+	}
+	return m.catalog.Derive(provider, id), true // a local server may have got the model a moment ago
+}
+
+// at returns the model that a provider has in the catalogue, has listed or sells under this id.
+func (m *Models) at(provider, id string) (*catalog.Model, bool) {
 	if model, ok := m.catalog.At(provider, id); ok {
 		return model, true
 	}
 	if model, ok := m.foundAt(provider, id); ok {
 		return model, true
 	}
-	if model, ok := m.sold(provider, id); ok || !m.catalog.Open(provider) || !sound(id) {
-		return model, ok
-	}
-	return m.catalog.Derive(provider, id), true // a local server may have got the model a moment ago
+	return m.sold(provider, id)
 }
 
 // inOrder returns the model that the providers of Order have under a name: at the first that is
@@ -114,14 +119,7 @@ func (m *Models) inOrder(id string) (*catalog.Model, bool) {
 	}
 	var at []catalog.Model
 	for _, provider := range m.Order {
-		model, ok := m.catalog.At(provider, id)
-		if !ok {
-			model, ok = m.foundAt(provider, id)
-		}
-		if !ok {
-			model, ok = m.sold(provider, id)
-		}
-		if ok && m.serves(provider, model.Kind) {
+		if model, ok := m.at(provider, id); ok && m.serves(provider, model.Kind) {
 			at = append(at, *model)
 		}
 	}
