@@ -30,7 +30,7 @@ type AWS struct {
 	Profile string // of the shared files
 
 	// Role is assumed with these credentials, by STS.
-	Role, ExternalID, SessionName string
+	Role, ExternalID string
 
 	// Given in place of the chain.
 	AccessKeyID                   string

@@ -1,7 +1,6 @@
 package login
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,7 @@ func (l *AWSLogin) fetch(who caller) func(context.Context) (aws.Credentials, tim
 	from := l.base.Credentials
 	if l.opts.Role != "" {
 		from = stscreds.NewAssumeRoleProvider(sts.NewFromConfig(l.base), l.opts.Role, func(o *stscreds.AssumeRoleOptions) {
-			o.RoleSessionName = cmp.Or(l.opts.SessionName, "modelgateway")
+			o.RoleSessionName = "modelgateway"
 			if l.opts.ExternalID != "" {
 				o.ExternalID = &l.opts.ExternalID
 			}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/compute/metadata"
@@ -33,7 +32,6 @@ type GoogleLogin struct {
 	path    string // empty = the metadata server
 	setting string // that names path
 	quota   string // the project that pays, where that is not the credential's own
-	project atomic.Pointer[string]
 	token   *renewing[string]
 }
 
@@ -55,10 +53,6 @@ func NewGoogle(opts Google) (*GoogleLogin, error) {
 		return nil, err
 	}
 	l.quota = file.QuotaProject
-	if file.Project == "" {
-		file.Project = file.QuotaProject
-	}
-	l.project.Store(&file.Project)
 	l.token = &renewing[string]{fetch: l.fromFile, settings: l.setting}
 	return l, nil
 }
@@ -71,20 +65,6 @@ func gcloudFile() string {
 		return ""
 	}
 	return path
-}
-
-// Project is that of the credential, or the one that pays for it; empty if unknown. The metadata
-// server knows it from the first token on, for which this waits ten seconds.
-func (l *GoogleLogin) Project() string {
-	if l.path == "" && l.project.Load() == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		_ = l.Check(ctx) // the first call says why
-	}
-	if known := l.project.Load(); known != nil {
-		return *known
-	}
-	return ""
 }
 
 // Sign is a providers.Sign.
@@ -132,16 +112,12 @@ func (l *GoogleLogin) fromMetadata(ctx context.Context) (string, time.Time, erro
 	if err := json.Unmarshal([]byte(text), &token); err != nil || token.AccessToken == "" {
 		return "", time.Time{}, failure("google", errors.New("the metadata server answered without a token"), ofMachine)
 	}
-	if project, err := server.GetWithContext(ctx, "project/project-id"); err == nil {
-		l.project.Store(&project)
-	}
 	return token.AccessToken, time.Now().Add(time.Duration(token.ExpiresIn) * time.Second), nil
 }
 
 // googleFile is what is looked at in a file of credentials before it is used.
 type googleFile struct {
 	Type         string `json:"type"`
-	Project      string `json:"project_id"`
 	QuotaProject string `json:"quota_project_id"`
 
 	TokenURI      string `json:"token_uri"`

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -86,8 +85,8 @@ func TestGoogleExchangesTheAssertionOfAServiceAccount(t *testing.T) {
 	public.Store(&key.PublicKey)
 	path := write(t, "key.json", file)
 	l := googleOf(t, path)
-	if calls.Load() != 0 || l.Project() != "our-project" {
-		t.Errorf("NewGoogle asked %d times; the project is %q", calls.Load(), l.Project())
+	if calls.Load() != 0 {
+		t.Errorf("NewGoogle asked %d times", calls.Load())
 	}
 	together(t, l.Sign)
 	header := bearer(t, l.Sign, "of the account")
@@ -146,8 +145,8 @@ func TestGoogleRefreshesTheTokenOfAUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := googleOf(t, "")
-	if header := bearer(t, l.Sign, "of the user"); header.Get("X-Goog-User-Project") != "pays" || l.Project() != "pays" {
-		t.Errorf("the header is %v, the project %q", header, l.Project())
+	if header := bearer(t, l.Sign, "of the user"); header.Get("X-Goog-User-Project") != "pays" {
+		t.Errorf("the header is %v", header)
 	}
 	fails.Store(true)
 	failing(t, googleOf(t, "").Sign, "gcloud auth application-default login")
@@ -199,8 +198,6 @@ func TestGoogleAsksTheMetadataServer(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 		case r.URL.Path == "/computeMetadata/v1/instance/service-accounts/default/token" && r.URL.Query().Get("scopes") == scope:
 			token(w, "of the machine", 3600)
-		case r.URL.Path == "/computeMetadata/v1/project/project-id":
-			_, _ = io.WriteString(w, "its-project")
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -210,19 +207,13 @@ func TestGoogleAsksTheMetadataServer(t *testing.T) {
 	if calls.Load() != 0 {
 		t.Error("NewGoogle asked the server")
 	}
-	if l.Project() != "its-project" {
-		t.Errorf("the project is %q", l.Project())
-	}
 	together(t, l.Sign)
 	bearer(t, l.Sign, "of the machine")
-	if calls.Load() != 2 {
-		t.Errorf("asked %d times, want a token and the project", calls.Load())
+	if calls.Load() != 1 {
+		t.Errorf("asked %d times, want once", calls.Load())
 	}
 	fails.Store(true)
 	l = googleOf(t, "")
-	if l.Project() != "" {
-		t.Errorf("the project is %q", l.Project())
-	}
 	failing(t, l.Sign, "GOOGLE_APPLICATION_CREDENTIALS")
 }
 
