@@ -125,14 +125,14 @@ func (m maker) baseURL() (string, error) {
 	}
 }
 
-// keys are those of the sources in the file, else those of the preset's setting. A
-// server that needs none has one empty key. The simulator's take the place of all.
+// keys are those of the sources in the file, else, unless it has the log-in of an account, those of
+// the preset's setting. A server that needs none has one empty key. The simulator's take the place of all.
 func (m maker) keys() ([]config.Secret, error) {
 	if m.cfg.Simulator {
 		return m.cfg.Providers[m.Type].Keys, nil
 	}
 	var pool []config.Secret
-	if len(m.Keys) == 0 && m.Account.Secret == (catalog.KeySource{}) {
+	if len(m.Keys) == 0 && m.Account.Cloud == "" {
 		pool = m.cfg.Providers[m.Preset].Keys
 	}
 	for _, source := range m.Keys {
