@@ -36,3 +36,18 @@ type Vectors interface {
 	// Answer is the answer when the vectors of all calls have come, but for its usage.
 	Answer(model string) []byte
 }
+
+// VectorAnswer is the answer of vectors, with the tokens that the provider has counted in each
+// call: where it has not counted those of all, there is no usage.
+func VectorAnswer(model string, vectors Vectors, tokens []int64) Stream {
+	usage, reported := new(Usage), true
+	for _, n := range tokens {
+		usage.Input += n
+		reported = reported && n > 0
+	}
+	if usage.Total = usage.Input; !reported {
+		usage = nil
+	}
+	e := Event{Kind: EventAnswer, Head: &Head{Model: model}, Raw: vectors.Answer(model), Usage: usage}
+	return func(yield func(*Event, error) bool) { yield(&e, nil) }
+}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"golang.org/x/sync/errgroup"
 
 	"modelgateway/api"
 	"modelgateway/internal/jsonbytes"
@@ -17,11 +16,8 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-// Gemini takes so many texts in one call. Of a request as many calls run at once.
-const (
-	textsPerCall = 100
-	callsAtOnce  = 4
-)
+// textsPerCall are how many texts Gemini takes in one call.
+const textsPerCall = 100
 
 // The methods for embeddings.
 const (
@@ -91,51 +87,11 @@ func (x *embedding) Properties() providers.Properties {
 
 // Open makes all calls. One that fails ends the others.
 func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
-	if err := x.callAll(ctx, key); err != nil {
-		return nil, x.failed(err)
+	err := upstream.Batches(ctx, len(x.tokens), x.vectors.Has, func(ctx context.Context, i int) error { return x.call(ctx, key, i) })
+	if err != nil {
+		return nil, err
 	}
-	usage := new(llm.Usage)
-	reported := true // the tokens of all: a part of them says nothing
-	for _, n := range x.tokens {
-		usage.Input += n
-		reported = reported && n > 0
-	}
-	if usage.Total = usage.Input; !reported {
-		usage = nil
-	}
-	e := llm.Event{Kind: llm.EventAnswer, Head: &llm.Head{Model: x.model}, Raw: x.vectors.Answer(x.model), Usage: usage}
-	return func(yield func(*llm.Event, error) bool) { yield(&e, nil) }, nil
-}
-
-func (x *embedding) callAll(ctx context.Context, key string) error {
-	if len(x.tokens) == 1 {
-		return x.call(ctx, key, 0)
-	}
-	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(callsAtOnce)
-	noted := ctx // the first call is the one that the log and the trace have
-	for i := range len(x.tokens) {
-		if x.vectors.Has(i) {
-			continue
-		}
-		mine := noted
-		noted = upstream.Unnoted(ctx)
-		all.Go(func() error { return x.call(mine, key, i) })
-	}
-	return all.Wait()
-}
-
-// failed is the error of an attempt. Google charges for the batches that it has answered,
-// which are lost where no other attempt follows.
-func (x *embedding) failed(err error) error {
-	r, ok := errors.AsType[*providers.Refusal](err)
-	if !ok || r.Verdict() != providers.Terminal {
-		return err
-	}
-	for i := range len(x.tokens) {
-		r.Worked = r.Worked || x.vectors.Has(i)
-	}
-	return err
+	return llm.VectorAnswer(x.model, x.vectors, x.tokens), nil
 }
 
 var errVectors = errors.New("the answer has not one vector for each text")

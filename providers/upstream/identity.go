@@ -13,7 +13,7 @@ import (
 // the attempt has returned.
 type Call struct {
 	context.Context
-	User, Team string       // on whose behalf; empty = nobody's
+	User, Team string       // the ids of those for whom it is made; empty = there is none
 	RequestID  string       // the upstream's; empty = it gave none
 	Told       []llm.Header // of its answer: see Client.Telling
 
@@ -82,11 +82,15 @@ func (c *Client) identified(ctx context.Context, resp *http.Response) (id string
 // isAnswer says whether a response is an answer and no error.
 func isAnswer(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
 
-// Unnoted returns a context for a further call of the same attempt at the same time: it is
-// traced as the attempt, and nothing is noted of it.
-func Unnoted(ctx context.Context) context.Context {
+// unnoted returns a context for a further call of the same attempt at the same time: it is traced
+// as the attempt and made for the same user, and what is noted of it nobody reads.
+func unnoted(ctx context.Context) context.Context {
 	if t, _ := ctx.Value(traceKey{}).(*Trace); t != nil {
 		ctx = WithTrace(ctx, &Trace{Parent: t.Parent, State: t.State})
 	}
-	return context.WithValue(ctx, callKey{}, nil)
+	further := &Call{Context: ctx}
+	if first := CallOf(ctx); first != nil {
+		further.User, further.Team = first.User, first.Team
+	}
+	return further
 }

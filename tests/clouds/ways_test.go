@@ -38,6 +38,9 @@ func ways() []way {
 		{"bedrock-role", "amazon/amazon.nova-pro-v1:0", func(t *testing.T, c clouds) []string {
 			return append(static, "MODELS_FILE="+write(t, "models.yaml", role(c, "")))
 		}, 1},
+		{"bedrock-role-beside-a-key", "amazon/amazon.nova-pro-v1:0", func(t *testing.T, c clouds) []string {
+			return append(static, "AWS_BEARER_TOKEN_BEDROCK=of-another-account", "MODELS_FILE="+write(t, "models.yaml", role(c, "")))
+		}, 1},
 		{"vertex-service-account", gemini, func(t *testing.T, c clouds) []string {
 			return append(c.vertex(), "GOOGLE_APPLICATION_CREDENTIALS="+c.google.ServiceAccount(t))
 		}, 1},
@@ -112,12 +115,17 @@ func TestCallsAreSignedForTheirUsers(t *testing.T) {
 			}
 		}
 	}
+	_, key := p.CreateKey(t, p.SignUp(t, "eve"))
+	const texts = `{"model":"amazon/amazon.titan-embed-text-v2:0","input":["one","two","three"]}` // of which each is a call
+	if a := p.Call(t, http.MethodPost, "/v1/embeddings", texts, "X-Api-Key", key); a.Status != http.StatusOK {
+		t.Errorf("embeddings: %d %s", a.Status, a.Body)
+	}
 	for _, call := range c.aws.Calls() {
 		if strings.HasPrefix(call.Path, "/model/") {
 			want[call.Session["user"]] = true
 		}
 	}
-	if len(want) != 2 || want[""] || c.aws.LogIns() != 2 {
+	if len(want) != 3 || want[""] || c.aws.LogIns() != 3 {
 		t.Errorf("the users of the sessions: %v, of %d log-ins", want, c.aws.LogIns())
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"golang.org/x/sync/errgroup"
 
 	"modelgateway/api"
 	"modelgateway/internal/jsonbytes"
@@ -18,11 +17,8 @@ import (
 	"modelgateway/providers/upstream"
 )
 
-// Cohere takes so many texts in one call, Titan one. Of a request as many calls run at once.
-const (
-	cohereTexts = 96
-	callsAtOnce = 4
-)
+// cohereTexts are how many texts Cohere takes in one call; Titan takes one.
+const cohereTexts = 96
 
 // PrepareEmbeddings turns the input into texts.
 func (a *API) PrepareEmbeddings(call providers.Call) (providers.Exchange, error) {
@@ -104,30 +100,11 @@ func (x *embedding) body(texts []string) ([]byte, error) {
 
 // Open makes all calls. One that fails ends the others.
 func (x *embedding) Open(ctx context.Context, key string) (llm.Stream, error) {
-	all, shared := errgroup.WithContext(ctx)
-	all.SetLimit(callsAtOnce)
-	noted := shared // the first call is the one that the log and the trace have
-	for i := range x.tokens {
-		if x.vectors.Has(i) {
-			continue
-		}
-		mine := noted
-		noted = upstream.Unnoted(shared)
-		all.Go(func() error { return x.call(mine, key, i) })
-	}
-	if err := all.Wait(); err != nil {
+	err := upstream.Batches(ctx, len(x.tokens), x.vectors.Has, func(ctx context.Context, i int) error { return x.call(ctx, key, i) })
+	if err != nil {
 		return nil, err
 	}
-	usage, reported := new(llm.Usage), true // the tokens of all: a part of them says nothing
-	for _, n := range x.tokens {
-		usage.Input += n
-		reported = reported && n > 0
-	}
-	if usage.Total = usage.Input; !reported {
-		usage = nil
-	}
-	e := llm.Event{Kind: llm.EventAnswer, Head: &llm.Head{Model: x.model}, Raw: x.vectors.Answer(x.model), Usage: usage}
-	return func(yield func(*llm.Event, error) bool) { yield(&e, nil) }, nil
+	return llm.VectorAnswer(x.model, x.vectors, x.tokens), nil
 }
 
 // call asks for the vectors of one batch.
@@ -187,7 +164,7 @@ const tokenHeader = "X-Amzn-Bedrock-Input-Token-Count"
 func (x *embedding) post(ctx context.Context, key string, body []byte) (text []byte, tokens int64, err error) {
 	call, outer := upstream.Call{Context: ctx}, upstream.CallOf(ctx)
 	if outer != nil {
-		call.Accepted = outer.Accepted
+		call.User, call.Team, call.Accepted = outer.User, outer.Team, outer.Accepted
 	}
 	text, err = x.client.Post(&call, key, x.path, body) //nolint:contextcheck // it wraps ctx
 	if outer != nil {
