@@ -30,21 +30,7 @@ const answer = `{"id":"msg_1","type":"message","role":"assistant","model":"claud
 // sent is what a call sends, and what is ignored of it.
 func sent(t testing.TB, call providers.Call) (providertest.Request, []string) {
 	t.Helper()
-	up := providertest.Serve(t, providertest.Script{
-		Header: http.Header{"Content-Type": {"application/json"}}, Pieces: [][]byte{[]byte(answer)},
-	})
-	x, err := at(up.URL).Prepare(call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stream, err := x.Open(t.Context(), testKey); err == nil {
-		for range stream {
-		}
-	}
-	if len(up.Requests()) != 1 {
-		t.Fatalf("%d requests", len(up.Requests()))
-	}
-	return up.Requests()[0], x.Properties().Ignored
+	return providertest.Sent(t, at, testKey, answer, call)
 }
 
 func TestRequestsOfTheMessagesAPIAreThoseOfInvokeModel(t *testing.T) {

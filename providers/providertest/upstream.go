@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"modelgateway/providers"
 )
 
 // End is how a scripted answer ends.
@@ -232,4 +234,23 @@ func chunkHead(n int) int {
 		digits++
 	}
 	return digits + len("\r\n")
+}
+
+// Sent is the one request of a call, and the fields that are ignored of it. The upstream gives the
+// same JSON to each request.
+func Sent(t testing.TB, make func(baseURL string) providers.Provider, key, answer string, call providers.Call) (Request, []string) {
+	t.Helper()
+	up := Serve(t, Script{Header: http.Header{"Content-Type": {"application/json"}}, Pieces: [][]byte{[]byte(answer)}})
+	x, err := make(up.URL).Prepare(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stream, err := x.Open(t.Context(), key); err == nil {
+		for range stream {
+		}
+	}
+	if len(up.Requests()) != 1 {
+		t.Fatalf("%d requests", len(up.Requests()))
+	}
+	return up.Requests()[0], x.Properties().Ignored
 }

@@ -106,19 +106,7 @@ func script(text string) providertest.Script {
 // sent is what a call sends.
 func sent(t testing.TB, make func(baseURL string) providers.Provider, call providers.Call) (providertest.Request, []string) {
 	t.Helper()
-	up := providertest.Serve(t, script(`{}`))
-	x, err := make(up.URL).Prepare(call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stream, err := x.Open(t.Context(), testKey); err == nil {
-		for range stream {
-		}
-	}
-	if len(up.Requests()) != 1 {
-		t.Fatalf("%d requests", len(up.Requests()))
-	}
-	return up.Requests()[0], x.Properties().Ignored
+	return providertest.Sent(t, make, testKey, `{}`, call)
 }
 
 const simple = `{"model":"m","messages":[{"role":"user","content":"q"}],"max_tokens":5}`

@@ -63,8 +63,8 @@ type Input struct {
 	Strict     bool          // refuse a request with fields that the provider does not support
 	NoFallback bool          // no other model may answer
 	Caller     string        // identifies the caller; empty = unknown
-	UserID     string        // empty = nobody's
-	TeamID     string        // empty = no team's
+	UserID     string        // of the caller; empty = it has none
+	TeamID     string        // of the caller; empty = it has none
 	Ignored    []string      // fields of the request that the gateway itself has left out
 }
 

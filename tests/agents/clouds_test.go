@@ -2,6 +2,7 @@ package agents
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,14 +75,8 @@ func startOnClouds(t *testing.T, clients, first string) (*session, map[string]*c
 	aws, google, azure := cloudtest.NewAWS(t, u), cloudtest.NewGoogle(t, u), cloudtest.NewAzure(t, u)
 	s := startSession(t, clients, func(settings ...string) *gatewaytest.Program {
 		return gatewaytest.Launch(t, func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "HOME="+t.TempDir()) }, settings...).Program
-	},
-		"PROVIDER_ORDER="+first,
-		"BEDROCK_REGION="+cloudtest.Region, "BEDROCK_BASE_URL="+aws.URL,
-		"AWS_ACCESS_KEY_ID="+cloudtest.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+cloudtest.SecretAccessKey,
-		"VERTEX_PROJECT="+cloudtest.Project, "VERTEX_BASE_URL="+google.URL, "GOOGLE_APPLICATION_CREDENTIALS="+google.ServiceAccount(t),
-		"AZURE_OPENAI_BASE_URL="+azure.URL+"/openai/v1", "AZURE_FOUNDRY_BASE_URL="+azure.URL+"/anthropic", "AZURE_AUTHORITY_HOST="+azure.URL+"/",
-		"AZURE_TENANT_ID="+cloudtest.Tenant, "AZURE_CLIENT_ID="+cloudtest.ClientID, "AZURE_CLIENT_SECRET="+cloudtest.ClientSecret,
-	)
+	}, slices.Concat([]string{"PROVIDER_ORDER=" + first, "AZURE_AUTHORITY_HOST=" + azure.URL + "/"}, aws.Settings(), aws.Credentials(),
+		google.Settings(), google.Credentials(t), azure.Settings(), azure.Credentials())...)
 	s.upstream = u
 	return s, map[string]*cloudtest.Cloud{"bedrock": &aws.Cloud, "vertex": &google.Cloud, "azure and foundry": &azure.Cloud}
 }

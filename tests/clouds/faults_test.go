@@ -26,19 +26,21 @@ func renewals() []renewing {
 	return []renewing{
 		{
 			"bedrock", "bedrock/amazon.nova-pro-v1:0", "AWS_",
-			func(_ *testing.T, c clouds) []string { return c.bedrock() }, // and the metadata of the instance
+			func(_ *testing.T, c clouds) []string { return c.aws.Settings() }, // and the metadata of the instance
 			func(c clouds) *cloudtest.Cloud { return &c.aws.Cloud },
 		},
 		{
 			"vertex", "vertex/gemini-2.5-flash", "GOOGLE_APPLICATION_CREDENTIALS",
 			func(t *testing.T, c clouds) []string {
-				return append(c.vertex(), "GOOGLE_APPLICATION_CREDENTIALS="+c.google.ServiceAccount(t))
+				return append(c.google.Settings(), "GOOGLE_APPLICATION_CREDENTIALS="+c.google.ServiceAccount(t))
 			},
 			func(c clouds) *cloudtest.Cloud { return &c.google.Cloud },
 		},
 		{
 			"azure", "azure/gpt-4.1", "AZURE_CLIENT_SECRET",
-			func(_ *testing.T, c clouds) []string { return append(c.azures(), entra(cloudtest.ClientSecret)...) },
+			func(_ *testing.T, c clouds) []string {
+				return append(c.azure.Settings(), entra(cloudtest.ClientSecret)...)
+			},
 			func(c clouds) *cloudtest.Cloud { return &c.azure.Cloud },
 		},
 	}
@@ -168,7 +170,7 @@ func TestWrongCredentialsAreToldWithoutThem(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
 	const wrong = "wrong/secret/of/this/program/000000000001"
-	p := gateway(t, slices.Concat(c.bedrock(), c.azures(), c.addresses(), entra(wrong),
+	p := gateway(t, slices.Concat(c.aws.Settings(), c.azure.Settings(), c.addresses(), entra(wrong),
 		[]string{"AWS_ACCESS_KEY_ID=" + cloudtest.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + wrong})...)
 	for _, model := range []string{"bedrock/us.anthropic." + sonnet + "-v1:0", "bedrock/amazon.nova-pro-v1:0", "azure/gpt-4.1", "foundry/" + sonnet} {
 		a := p.Chat(t, hi(model))

@@ -47,24 +47,7 @@ func (c clouds) addresses() []string {
 // credentials are those of the three clouds, as their own programs have them.
 func (c clouds) credentials(t *testing.T) []string {
 	t.Helper()
-	return []string{
-		"AWS_ACCESS_KEY_ID=" + cloudtest.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + cloudtest.SecretAccessKey,
-		"GOOGLE_APPLICATION_CREDENTIALS=" + c.google.ServiceAccount(t),
-		"AZURE_TENANT_ID=" + cloudtest.Tenant, "AZURE_CLIENT_ID=" + cloudtest.ClientID, "AZURE_CLIENT_SECRET=" + cloudtest.ClientSecret,
-	}
-}
-
-// bedrock, vertex and azures are the settings that switch the providers on.
-func (c clouds) bedrock() []string {
-	return []string{"BEDROCK_REGION=" + cloudtest.Region, "BEDROCK_BASE_URL=" + c.aws.URL}
-}
-
-func (c clouds) vertex() []string {
-	return []string{"VERTEX_PROJECT=" + cloudtest.Project, "VERTEX_LOCATION=global", "VERTEX_BASE_URL=" + c.google.URL}
-}
-
-func (c clouds) azures() []string {
-	return []string{"AZURE_OPENAI_BASE_URL=" + c.azure.URL + "/openai/v1", "AZURE_FOUNDRY_BASE_URL=" + c.azure.URL + "/anthropic"}
+	return slices.Concat(c.aws.Credentials(), c.google.Credentials(t), c.azure.Credentials())
 }
 
 // gateway starts the program without any credential of this machine.
@@ -78,7 +61,7 @@ func gateway(t *testing.T, settings ...string) *gatewaytest.Process {
 func all(t *testing.T, settings ...string) (*gatewaytest.Process, clouds) {
 	t.Helper()
 	c := serve(t)
-	return gateway(t, slices.Concat(c.bedrock(), c.vertex(), c.azures(), c.addresses(), c.credentials(t), settings)...), c
+	return gateway(t, slices.Concat(c.aws.Settings(), c.google.Settings(), c.azure.Settings(), c.addresses(), c.credentials(t), settings)...), c
 }
 
 // secrets are what must be in no answer and no log.

@@ -168,7 +168,7 @@ func TestEmbeddingsOfEveryCloud(t *testing.T) {
 func TestKeysOfTheCloudsAreSentAsTheyWant(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
-	p := gateway(t, slices.Concat(c.bedrock(), c.azures(), c.addresses(), []string{
+	p := gateway(t, slices.Concat(c.aws.Settings(), c.azure.Settings(), c.addresses(), []string{
 		"AWS_BEARER_TOKEN_BEDROCK=" + cloudtest.BedrockKey, "AZURE_OPENAI_API_KEY=" + cloudtest.ResourceKey,
 		"AZURE_FOUNDRY_API_KEY=" + cloudtest.ResourceKey,
 	})...)

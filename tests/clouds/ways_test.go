@@ -21,18 +21,18 @@ func ways() []way {
 	static := []string{"AWS_ACCESS_KEY_ID=" + cloudtest.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + cloudtest.SecretAccessKey}
 	const nova, gemini, gpt = "bedrock/amazon.nova-pro-v1:0", "vertex/gemini-2.5-flash", "azure/gpt-4.1"
 	return []way{
-		{"bedrock-access-key", nova, func(_ *testing.T, c clouds) []string { return append(c.bedrock(), static...) }, 0},
-		{"bedrock-instance", nova, func(_ *testing.T, c clouds) []string { return c.bedrock() }, 1},
+		{"bedrock-access-key", nova, func(_ *testing.T, c clouds) []string { return append(c.aws.Settings(), static...) }, 0},
+		{"bedrock-instance", nova, func(_ *testing.T, c clouds) []string { return c.aws.Settings() }, 1},
 		{"bedrock-container", nova, func(_ *testing.T, c clouds) []string {
-			return append(c.bedrock(), "AWS_CONTAINER_CREDENTIALS_FULL_URI="+c.aws.URL+cloudtest.ContainerPath,
+			return append(c.aws.Settings(), "AWS_CONTAINER_CREDENTIALS_FULL_URI="+c.aws.URL+cloudtest.ContainerPath,
 				"AWS_CONTAINER_AUTHORIZATION_TOKEN="+cloudtest.ContainerCredential)
 		}, 1},
 		{"bedrock-web-identity", nova, func(t *testing.T, c clouds) []string {
-			return append(c.bedrock(), "AWS_WEB_IDENTITY_TOKEN_FILE="+write(t, "token", cloudtest.WebIdentity), "AWS_ROLE_ARN="+cloudtest.Role,
+			return append(c.aws.Settings(), "AWS_WEB_IDENTITY_TOKEN_FILE="+write(t, "token", cloudtest.WebIdentity), "AWS_ROLE_ARN="+cloudtest.Role,
 				"AWS_ROLE_SESSION_NAME=gateway")
 		}, 1},
 		{"bedrock-profile", nova, func(t *testing.T, c clouds) []string {
-			return append(c.bedrock(), "AWS_PROFILE=team", "AWS_CONFIG_FILE="+write(t, "config", "[profile team]\naws_access_key_id = "+
+			return append(c.aws.Settings(), "AWS_PROFILE=team", "AWS_CONFIG_FILE="+write(t, "config", "[profile team]\naws_access_key_id = "+
 				cloudtest.AccessKeyID+"\naws_secret_access_key = "+cloudtest.SecretAccessKey+"\n"))
 		}, 0},
 		{"bedrock-role", "amazon/amazon.nova-pro-v1:0", func(t *testing.T, c clouds) []string {
@@ -42,15 +42,17 @@ func ways() []way {
 			return append(static, "AWS_BEARER_TOKEN_BEDROCK=of-another-account", "MODELS_FILE="+write(t, "models.yaml", role(c, "")))
 		}, 1},
 		{"vertex-service-account", gemini, func(t *testing.T, c clouds) []string {
-			return append(c.vertex(), "GOOGLE_APPLICATION_CREDENTIALS="+c.google.ServiceAccount(t))
+			return append(c.google.Settings(), "GOOGLE_APPLICATION_CREDENTIALS="+c.google.ServiceAccount(t))
 		}, 1},
 		{"vertex-user", gemini, func(t *testing.T, c clouds) []string {
-			return append(c.vertex(), "GOOGLE_APPLICATION_CREDENTIALS="+c.google.User(t))
+			return append(c.google.Settings(), "GOOGLE_APPLICATION_CREDENTIALS="+c.google.User(t))
 		}, 1},
-		{"vertex-instance", gemini, func(_ *testing.T, c clouds) []string { return c.vertex() }, 1},
-		{"azure-secret", gpt, func(_ *testing.T, c clouds) []string { return append(c.azures(), entra(cloudtest.ClientSecret)...) }, 1},
+		{"vertex-instance", gemini, func(_ *testing.T, c clouds) []string { return c.google.Settings() }, 1},
+		{"azure-secret", gpt, func(_ *testing.T, c clouds) []string {
+			return append(c.azure.Settings(), entra(cloudtest.ClientSecret)...)
+		}, 1},
 		{"azure-federated", gpt, func(t *testing.T, c clouds) []string {
-			return append(c.azures(), "AZURE_TENANT_ID="+cloudtest.Tenant, "AZURE_CLIENT_ID="+cloudtest.ClientID,
+			return append(c.azure.Settings(), "AZURE_TENANT_ID="+cloudtest.Tenant, "AZURE_CLIENT_ID="+cloudtest.ClientID,
 				"AZURE_FEDERATED_TOKEN_FILE="+write(t, "token", cloudtest.Assertion))
 		}, 1},
 		{"azure-managed-identity", "microsoft/gpt-4.1", func(t *testing.T, c clouds) []string {

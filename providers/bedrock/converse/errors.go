@@ -23,12 +23,12 @@ var (
 // tooLong finds a prompt that does not fit, for which Bedrock has no exception of its own.
 var tooLong = regexp.MustCompile(`(?i)input is too long|input tokens? (count )?exceed|exceeds? (the )?max(imum)? (input|context|number of tokens)`)
 
-// Refused reads the body of an answer whose status is not 2xx. The exception's name stands in a
-// header, and says no more than the status does.
+// Refused reads the body of an answer whose status is not 2xx. The name of the exception is in a
+// header, which is not read: it says no more than the status.
 func Refused(status int, body []byte) providers.Refusal {
 	var p struct {
 		Message string `json:"message"`
-		Capital string `json:"Message"` // of what stands in front of the API
+		Capital string `json:"Message"` // of errors by Amazon's own front end
 	}
 	if json.Unmarshal(body, &p, api.Lenient) != nil {
 		return providers.Refusal{Status: status}

@@ -62,9 +62,9 @@ func (t *translation) image(b *llm.Block) ([]block, error) {
 	return []block{{Image: &media{Format: formats[kind], Source: source{data}}}}, nil
 }
 
-// file translates a document. The model may read the name of a document as an instruction, so it
-// gets a neutral one; what the client calls it stands in a text before it, which Converse wants
-// beside a document anyway.
+// file translates a document. The model may read the name of a document as an instruction: it gets
+// a neutral one, and the client's name is in a text block before it. Converse requires a text block
+// beside each document.
 func (t *translation) file(b *llm.Block) ([]block, error) {
 	text := cmp.Or(b.Media.URL, b.Media.Data)
 	switch {
