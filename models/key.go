@@ -17,7 +17,7 @@ type Key struct {
 	UserID     string // empty for a key that is a team's alone
 	TeamID     string // empty for a key without a team
 	Name       string
-	Hash       string // SHA-256 of the key's random bits, in hex
+	Hash       string // SHA-256 of the key's random bits, in hex; see LiteLLMHash
 	Prefix     string // the first letters of the key, for display
 	CreatedAt  int64  `gorm:"autoCreateTime:false"`
 	LastUsedAt int64  // 0 = never

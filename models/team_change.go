@@ -47,10 +47,15 @@ func (t *Transaction) SetRole(m *TeamMember, role Role) error {
 // RemoveMember ends a membership, and revokes the user's keys in the team, which it
 // returns. The keys of the team alone stay.
 func (t *Transaction) RemoveMember(m *TeamMember, at int64) ([]Key, error) {
-	if err := t.db.Where("team_id = ? AND user_id = ?", m.TeamID, m.UserID).Delete(&TeamMember{}).Error; err != nil {
+	if err := t.EndMembership(m); err != nil {
 		return nil, err
 	}
 	return t.revoke(at, "team_id = ? AND user_id = ?", m.TeamID, m.UserID)
+}
+
+// EndMembership is RemoveMember for a user whose keys in the team stay.
+func (t *Transaction) EndMembership(m *TeamMember) error {
+	return t.db.Where("team_id = ? AND user_id = ?", m.TeamID, m.UserID).Delete(&TeamMember{}).Error
 }
 
 // Managers is the number of managers of a team.
@@ -72,4 +77,11 @@ func (t *Transaction) Unmanaged(userID, teamID string) ([]string, error) {
 	var names []string
 	err := q.Order("teams.name").Pluck("teams.name", &names).Error
 	return names, err
+}
+
+// HasTeam says whether a team has this name.
+func (t *Transaction) HasTeam(name string) (bool, error) {
+	var n int64
+	err := t.db.Model(&Team{}).Where("name = ?", name).Count(&n).Error
+	return n > 0, err
 }

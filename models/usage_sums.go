@@ -95,7 +95,7 @@ func (s *Store) MergeUsage(ctx context.Context, now time.Time) (more bool, err e
 				return err
 			}
 			var next []int64
-			err := tx.Table(table).Where("part <> '' OR hours = 1 AND begins < ?", days).
+			err := tx.Table(table).Where("part NOT IN ('', ?) OR hours = 1 AND begins < ?", takenPart, days).
 				Order("begins").Limit(1).Pluck("begins", &next).Error
 			if err != nil || len(next) == 0 {
 				return err
@@ -116,7 +116,8 @@ func (s *Store) MergeUsage(ctx context.Context, now time.Time) (more bool, err e
 // merge merges rows of the time from begins on into one.
 func merge(tx *gorm.DB, table string, begins, hours int64) error {
 	var rows []usageSums
-	err := tx.Table(table).Where("begins >= ? AND begins < ? AND hours <= ?", begins, begins+hours*secondsPerHour, hours).
+	end := begins + hours*secondsPerHour
+	err := tx.Table(table).Where("part <> ? AND begins >= ? AND begins < ? AND hours <= ?", takenPart, begins, end, hours).
 		Order("hours DESC, begins, part").Limit(mergedAtOnce).Find(&rows).Error
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ type size struct{ files, lines int }
 // providers are to become smaller: their numbers may only go down. models has the tables of
 // the former release beside the ledger until the next release; then it has 45 files and 5,000 lines.
 var larger = map[string]size{
-	"models":              {54, 6650},
+	"models":              {55, 6800},
 	"dialects/responses":  {30, 4050},
 	"providers/anthropic": {31, 3850},
 	"providers/gemini":    {30, 3520},
