@@ -109,6 +109,7 @@ type Key struct {
 	Object     string `json:"object"` // api_key
 	Name       string `json:"name"`
 	Prefix     string `json:"prefix"`           // empty while the key has no secret
+	Origin     string `json:"origin,omitzero"`  // litellm: it was taken over from there, and works as it did
 	Pending    bool   `json:"pending,omitzero"` // it has none until its owner fetches one
 	CreatedAt  int64  `json:"created_at"`       // Unix seconds
 	LastUsedAt *int64 `json:"last_used_at"`     // Unix seconds, null when never

@@ -104,6 +104,9 @@ func (g *gateway) migrate(ctx context.Context, tried chan<- struct{}) {
 			err = g.calls.PromptCache.Load(ctx)
 		}
 		if err == nil {
+			_, err = g.keys.TakenOver(ctx) // which decides on routes
+		}
+		if err == nil {
 			g.warnOfAdministrators(ctx, &warner{log: g.log})
 		}
 		if tried != nil {

@@ -30,7 +30,8 @@ type Auth struct {
 // bearer, or an API key as X-API-Key; two that disagree are refused, because one
 // of them would be ignored. Of a request that may have a foreign one as well, the one
 // that by its form is none of this gateway is ignored beside one that is: clients send
-// both where both are set in their environment.
+// both where both are set in their environment. Keys of LiteLLM are told from those of a
+// provider by whether they were taken over.
 //
 // Without REQUIRE_AUTH a revoked or expired credential of this gateway is
 // refused as well, so that its holder learns of it. Other credentials are
@@ -139,11 +140,10 @@ func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.C
 		return a.attribute(ctx, token, key)
 	}
 	if foreign && key != "" && first(h, "Authorization") != "" {
-		switch keyOurs, tokenOurs := auth.LooksLikeKey(key), a.isOurs(token); {
-		case keyOurs && !tokenOurs:
-			token, err = "", nil
-		case tokenOurs && !keyOurs:
-			key = ""
+		if t, k := a.ours(ctx, token, key); t != "" {
+			token, key = t, k
+		} else if k != "" {
+			token, key, err = "", k, nil
 		}
 	}
 	switch {
@@ -162,12 +162,7 @@ func (a Auth) identify(ctx context.Context, h http.Header, foreign bool) (auth.C
 // names one. While the database is unavailable no caller is known, and every
 // request is served.
 func (a Auth) attribute(ctx context.Context, token, key string) (auth.Caller, error) {
-	if !a.isOurs(token) {
-		token = ""
-	}
-	if !auth.LooksLikeKey(key) {
-		key = ""
-	}
+	token, key = a.ours(ctx, token, key)
 	if token == "" && key == "" {
 		return auth.Caller{}, nil
 	}
@@ -196,6 +191,22 @@ func (a Auth) authenticate(ctx context.Context, token, key string) (caller auth.
 	return *found, err
 }
 
+// ours returns the credentials of this gateway among a bearer credential and an API key: by their form, or, where
+// neither has it, those that were taken over from LiteLLM. Each other one is empty.
+func (a Auth) ours(ctx context.Context, token, key string) (ourToken, ourKey string) {
+	tokenOurs, keyOurs := a.isOurs(token), auth.LooksLikeKey(key)
+	if !tokenOurs && !keyOurs {
+		tokenOurs, keyOurs = a.Keys.KnowsLiteLLM(ctx, token), a.Keys.KnowsLiteLLM(ctx, key)
+	}
+	if tokenOurs {
+		ourToken = token
+	}
+	if keyOurs {
+		ourKey = key
+	}
+	return ourToken, ourKey
+}
+
 // isOurs says whether a credential has the form of a key or of a sign-in's token, or is a token
 // that this gateway has signed.
 func (a Auth) isOurs(text string) bool {
@@ -203,7 +214,7 @@ func (a Auth) isOurs(text string) bool {
 }
 
 // isToken says whether a credential has the form of a JWT.
-func isToken(text string) bool { return strings.Count(text, ".") == 2 }
+func isToken(text string) bool { return strings.Count(text, ".") == 2 && !auth.LooksLikeLiteLLM(text) }
 
 // bearer is the text after Authorization: Bearer; empty where there is none.
 func bearer(h http.Header) (string, error) {

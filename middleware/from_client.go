@@ -8,8 +8,8 @@ import (
 )
 
 // credentialForm is the form of keys and tokens: clients put them into paths and
-// into the names of models by mistake.
-var credentialForm = regexp.MustCompile(`(mgw_|sk-|AIza|eyJ)[A-Za-z0-9_.%-]{8,}|[A-Za-z0-9]{32,}`)
+// into the names of models by mistake. Keys of LiteLLM have any characters after sk-.
+var credentialForm = regexp.MustCompile(`(mgw_|AIza|eyJ)[A-Za-z0-9_.%-]{8,}|sk-[^\s"'\x60/]{8,}|[A-Za-z0-9]{32,}`)
 
 // FromClient is a text of a client as the log and messages may have it: shortened, and without
 // what looks like a credential or would break a line.

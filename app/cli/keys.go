@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,9 +45,15 @@ func (o *output) keys(keys []api.AdminKey) error {
 	rows := make([][]string, len(keys))
 	for i := range keys {
 		k := &keys[i]
-		shown := k.Prefix + "…"
-		if k.Pending {
+		shown := k.Prefix
+		switch {
+		case k.Pending:
 			shown = "not fetched yet"
+		case !strings.Contains(shown, "..."): // as in those of LiteLLM: sk-...abcd
+			shown += "…"
+		}
+		if k.Origin != "" {
+			shown += " (" + k.Origin + ")"
 		}
 		rows[i] = []string{
 			k.ID, k.Name, cmp.Or(string(k.UserEmail), none), cmp.Or(string(k.TeamName), none), shown,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -98,6 +99,7 @@ func isTimeout(err error) bool {
 // onInvalidation removes a key from the cache; a payload that is no hash is ignored.
 func (k *Keys) onInvalidation(hash string) {
 	var d digest
+	hash = strings.TrimPrefix(hash, models.LiteLLMHash) // no two kinds of credentials have the same digest
 	if len(hash) != hex.EncodedLen(len(d)) {
 		return
 	}

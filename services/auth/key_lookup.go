@@ -22,6 +22,15 @@ const (
 	unknownLookups = 4
 )
 
+// credential is what a text is by its form.
+type credential int
+
+const (
+	ownKey credential = iota
+	signInToken
+	liteLLMKey
+)
+
 // invalidKey answers for every rejected key, so that no answer shows the reason.
 func invalidKey() error {
 	return api.Unauthorized(api.CodeInvalidAPIKey, "the API key is not valid: it is unknown, revoked or mistyped")
@@ -45,12 +54,21 @@ func notOurKey(text string) error {
 // after its query, or after the last poll that proved that nothing has changed.
 func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 	var d digest
-	signIn := LooksLikeSignIn(text)
+	var kind credential
 	switch {
-	case signIn:
-		d = signInDigest(text)
+	case LooksLikeSignIn(text):
+		d, kind = signInDigest(text), signInToken
 	case LooksLikeKey(text):
 		d = keyDigest(text)
+	case LooksLikeLiteLLM(text):
+		there, err := k.TakenOver(ctx)
+		if err != nil {
+			return nil, api.Unavailable(fmt.Errorf("look up takeovers: %w", err))
+		}
+		if !there {
+			return nil, notOurKey(text)
+		}
+		d, kind = liteLLMDigest(text), liteLLMKey
 	default:
 		return nil, notOurKey(text)
 	}
@@ -58,13 +76,13 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 	entry := k.cache.find(d, now)
 	if entry == nil {
 		var err error
-		if entry, err = k.lookUp(ctx, d, signIn); err != nil {
+		if entry, err = k.lookUp(ctx, d, kind); err != nil {
 			return nil, api.Unavailable(fmt.Errorf("look up key: %w", err))
 		}
 	}
 	over := entry.until != 0 && now.UnixMicro() >= entry.until
 	switch {
-	case (entry.caller == nil || over) && signIn:
+	case (entry.caller == nil || over) && kind == signInToken:
 		return entry.caller, signInEnded(over)
 	case entry.caller == nil || over:
 		return cmp.Or(entry.caller, entry.rejected), invalidKey()
@@ -78,11 +96,11 @@ func (k *Keys) Authenticate(ctx context.Context, text string) (*Caller, error) {
 
 // lookUp queries the database, once for all callers at the same time, unless the cache has a
 // fresh entry by now.
-func (k *Keys) lookUp(ctx context.Context, d digest, signIn bool) (*cacheEntry, error) {
+func (k *Keys) lookUp(ctx context.Context, d digest, kind credential) (*cacheEntry, error) {
 	leads := false // written before the result is sent
 	result := k.cache.group.DoChan(string(d[:]), func() (any, error) {
 		leads = true
-		return k.load(ctx, d, signIn)
+		return k.load(ctx, d, kind)
 	})
 	select {
 	case r := <-result:
@@ -102,7 +120,7 @@ func (k *Keys) lookUp(ctx context.Context, d digest, signIn bool) (*cacheEntry, 
 // too, so it does not end with the request that started it. Its panic is an error:
 // singleflight would end the process. lookUp raises it again for the caller that
 // started the query.
-func (k *Keys) load(ctx context.Context, d digest, signIn bool) (entry *cacheEntry, err error) {
+func (k *Keys) load(ctx context.Context, d digest, kind credential) (entry *cacheEntry, err error) {
 	if e := k.cache.find(d, k.now()); e != nil {
 		return e, nil
 	}
@@ -125,11 +143,14 @@ func (k *Keys) load(ctx context.Context, d digest, signIn bool) (entry *cacheEnt
 	defer limit.Release(1)
 	revision, _ := k.cache.revisions.Current() // before the query: see Revisions
 	queriedAt := k.now()
-	query := k.query
-	if signIn {
+	query, hash := k.query, hex.EncodeToString(d[:])
+	switch kind {
+	case signInToken:
 		query = k.querySignIn
+	case liteLLMKey:
+		hash = models.LiteLLMHash + hash
 	}
-	entry, err = query(ctx, hex.EncodeToString(d[:]), queriedAt)
+	entry, err = query(ctx, hash, queriedAt)
 	if err == nil {
 		entry.queriedAt = queriedAt
 		if entry.caller != nil {

@@ -29,7 +29,7 @@ func ShowKey(k *KeyState) api.Key {
 		LastUsedAt: api.Moment(k.LastUsedAt), Limits: ShowLimits(&k.Limits), LimitedBy: ShowLimitedBy(&k.Key),
 		Spend: api.USD(k.Spend.Total), BudgetState: k.Budget(), PreviousEnd: api.Moment(k.previousEnd()), TeamID: api.Maybe(k.TeamID),
 		TeamName: api.Maybe(k.TeamName), RevokedAt: api.Moment(k.RevokedAt), Calls: k.Calls,
-		Refused: k.Refused,
+		Refused: k.Refused, Origin: k.Origin(),
 	}
 }
 

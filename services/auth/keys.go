@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -26,6 +27,7 @@ const (
 	longestKeyName = 200  // characters
 	keyIDPrefix    = "key_"
 	longestID      = 64
+	takenOverEvery = time.Second
 )
 
 // KeyOptions are what Keys needs.
@@ -62,13 +64,15 @@ type Keys struct {
 	known   *semaphore.Weighted // limits the look-ups of keys that were valid lately
 	unknown *semaphore.Weighted // limits those of other keys
 
+	takenOver atomic.Pointer[bool] // nil until TakenOver has been called
+
 	// Tests replace the store's query and the constant.
 	keyByHash  func(ctx context.Context, hash string) (*models.KeyWithOwners, error)
 	flushEvery time.Duration
 }
 
 // NewKeys returns Keys that work already. Run adds the background work: the invalidations of
-// other replicas, and the times of last use.
+// other replicas, the times of last use, and whether keys were taken over.
 func NewKeys(o KeyOptions) *Keys {
 	if o.CheckModel == nil {
 		o.CheckModel = func(string) error { return nil }
@@ -84,10 +88,11 @@ func NewKeys(o KeyOptions) *Keys {
 }
 
 // Run does the background work until ctx ends: it receives invalidations from other replicas,
-// and writes when keys were last used, for the last time before it returns.
+// notices takeovers, and writes when keys were last used, for the last time before it returns.
 func (k *Keys) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { repeat(ctx, k.flushEvery, k.flushOrLog) })
+	parts.Go(func() { repeat(ctx, takenOverEvery, k.refreshTakenOver) })
 	if k.redis != nil {
 		parts.Go(func() { k.subscribe(ctx) })
 	}
@@ -162,10 +167,13 @@ func (k *Keys) New(in api.NewKey) (key *models.Key, text string, err error) {
 		return nil, "", TeamNotFound()
 	}
 	key = &models.Key{
-		ID: keyIDPrefix + rand.Text(), TeamID: in.TeamID, Name: name, CreatedAt: k.now().UnixMicro(), Limits: limits,
+		ID: NewKeyID(), TeamID: in.TeamID, Name: name, CreatedAt: k.now().UnixMicro(), Limits: limits,
 	}
 	return key, newSecret(key), nil
 }
+
+// NewKeyID returns the id of a new key.
+func NewKeyID() string { return keyIDPrefix + rand.Text() }
 
 // AddKey adds a key that New has made. The error is models.ErrNotFound when its user or
 // its team does not exist, and an *api.Error when either has too many keys.

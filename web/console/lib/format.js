@@ -36,6 +36,9 @@ export function money(value) {
 /** An amount that was set, such as a budget: $200, $0.5, $0.0035. */
 export const amount = (value) => (missing(value) ? "–" : "$" + digits(0, 6).format(value));
 
+/** What is shown of a key: its beginning, or both ends as in LiteLLM, such as sk-...abcd. @param {string} prefix */
+export const shownOfKey = (prefix) => (prefix.includes("...") ? prefix : prefix + "…");
+
 /** Money in a column of single calls: always six decimals, so that points stand below each other. */
 export const moneyExact = (value) => (missing(value) ? "–" : "$" + six.format(value));
 

@@ -5,7 +5,7 @@ import { attempt, restore, undoable } from "../lib/act.js";
 import { get, send } from "../lib/api.js";
 import { fill, h, icon } from "../lib/dom.js";
 import { fileButton } from "../lib/file.js";
-import { ago, money, until, weekday, whole, zoneName } from "../lib/format.js";
+import { ago, money, shownOfKey, until, weekday, whole, zoneName } from "../lib/format.js";
 import { isSpent, limitFields, limitTags, readLimits, renewal, windows } from "../lib/limits.js";
 import { spark } from "../lib/plot.js";
 import { refusedLink } from "../lib/refusals.js";
@@ -85,9 +85,12 @@ const isOthers = (state, k) => state.scope !== "own" && k.user_id && k.user_id !
 
 /** What stands for the secret of a key: its beginning, or how it is fetched. */
 export const secretOf = (state, k) => {
-  if (!k.pending) return h("span", { class: "sub mono" }, k.prefix + "…");
+  if (!k.pending) return h("span", { class: "sub mono" }, shownOfKey(k.prefix));
   return isOthers(state, k) ? tag("warn", "Waiting to be fetched") : button("Fetch the secret", () => fetchSecret(state, k), { class: "link" });
 };
+
+/** A badge for a key that was taken over. */
+export const originOf = (k) => (k.origin === "litellm" ? tag("info", "from LiteLLM") : null);
 
 function list(state, draw) {
   const others = state.scope !== "own", wanted = state.text.toLowerCase();
@@ -96,7 +99,7 @@ function list(state, draw) {
   const columns = [
     { key: "name", title: "Name", head: true, class: "k-name clip", sort: (k) => k.name, cell: (k) => [
       rowLink("key", k.id, k.name),
-      secretOf(state, k), refusedLink(k, ["all", "own"].includes(state.scope) ? null : state.scope)] },
+      secretOf(state, k), originOf(k), refusedLink(k, ["all", "own"].includes(state.scope) ? null : state.scope)] },
     { key: "spent", title: "Spent of budget", class: "k-use full", sort: (k) => k.budget ? k.budget.spent_usd / Math.max(k.budget.limit_usd, 1e-9) : -1, cell: spent },
     others ? { key: "owner", title: "Owner", class: "c-s c-l", sort: owner, cell: (k) => h("span", { class: "elide", title: owner(k) }, owner(k) || "–") } : null,
     { key: "limits", title: "Limits", class: "c-s c-l", cell: limitTags },

@@ -7,7 +7,7 @@ import { h } from "../../lib/dom.js";
 import { sourceOf } from "../../lib/filters.js";
 import { limitFields, readLimits } from "../../lib/limits.js";
 import { refusedLink } from "../../lib/refusals.js";
-import { ago, full, until } from "../../lib/format.js";
+import { ago, full, shownOfKey, until } from "../../lib/format.js";
 import { idOf, rowLink } from "../../lib/rows.js";
 import { loginMethods } from "../../lib/state.js";
 import { button, card, confirm, empty, field, formData, menuButton, note, table, tag, toast, url, dialog } from "../../lib/ui.js";
@@ -98,7 +98,7 @@ function addMember({ base, team, load }) {
 
 function keysCard(context, keys) {
   const columns = [
-    { key: "name", title: "Key", class: "clip p-name", cell: (k) => [rowLink("key", k.id, k.name || "Without a name"), h("span", { class: "sub elide", title: k.user_email ?? "" }, (k.pending ? "" : k.prefix + "…, ") + (k.user_email ?? "of the team")),
+    { key: "name", title: "Key", class: "clip p-name", cell: (k) => [rowLink("key", k.id, k.name || "Without a name"), h("span", { class: "sub elide", title: k.user_email ?? "" }, (k.pending ? "" : shownOfKey(k.prefix) + ", ") + (k.user_email ?? "of the team")),
       k.pending ? tag("warn", "Waiting to be fetched") : null, refusedLink(k, context.everything ? null : context.id)] },
     { key: "budget", title: "Spent of budget", class: "p-use", cell: (k) => budgetBar(k, k.name) },
     { key: "limits", title: "Other limits", class: "c-w soft xs", cell: (k) => limitsText(k) || "–" },

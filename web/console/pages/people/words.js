@@ -2,7 +2,7 @@
 // The audit log in plain words.
 
 import { h } from "../../lib/dom.js";
-import { amount, count, moment, whole } from "../../lib/format.js";
+import { amount, count, moment, shownOfKey, whole } from "../../lib/format.js";
 import { plural } from "./lists.js";
 
 /** @typedef {{ action: string, detail: any, target: string, target_name: string | null, actor_email: string, actor_name: string | null, at: number }} Entry */
@@ -18,7 +18,7 @@ const a = (role) => (role ? "a " + (roles[role] ?? role) : "a member");
 export function target(e) {
   const d = e.detail ?? {};
   const then = d.after?.name || d.before?.name || d.name || d.email;
-  return e.target_name || then || (d.prefix ? d.prefix + "…" : e.target);
+  return e.target_name || then || (d.prefix ? shownOfKey(d.prefix) : e.target);
 }
 
 /** What an action says after its actor. @type {Record<string, (name: any, d: any, e: Entry) => any[]>} */
@@ -58,6 +58,8 @@ const sentences = {
   "agent_settings.set": (name, d, e) => [d.settings ? "set" : "removed", " the settings of agents of ", e.target === "gateway" ? "all teams without their own" : team(e)],
   "provider.try": (name, d, e) => ["tried a key of ", strong(e.target), d.works ? ", which works" : ", which does not work"],
   "alert.test": () => ["sent a test alert"],
+  "takeover.litellm": (name, d) => ["took over from LiteLLM: ", `${whole(d.made)} new, ${whole(d.changed)} changed, ${plural(d.revoked, "key")} revoked`],
+  "takeover.forget": (name, d) => ["removed what was taken over from LiteLLM: ", plural(d.keys, "key")],
   "call.read": (name, d, e) => ["looked at the prompt of the call ", strong(d.request_id || e.target_name || e.target)],
 };
 

@@ -8,7 +8,7 @@ import { sourceOf } from "../../lib/filters.js";
 import { isSpent } from "../../lib/limits.js";
 import { addressOf, idOf } from "../../lib/rows.js";
 import { tag } from "../../lib/ui.js";
-import { actions, root, secretOf } from "../keys.js";
+import { actions, originOf, root, secretOf } from "../keys.js";
 import { limits } from "./limits.js";
 import { showThing } from "./thing.js";
 
@@ -23,7 +23,7 @@ export function show(page) {
         title: k.name || "Without a name", state: stateOf(k), filter: { key_id: id }, by: "model", target: id,
         source: sourceOf(page.me, new URLSearchParams(scope === "all" || scope === "own" ? {} : { team_id: scope })),
         items: k.revoked_at ? [] : actions(state, k).filter((item) => !item?.href), top: limits([{ name: k.name, row: k, raise: mayRaise(page.me, k, scope) ? { path: `${root(scope)}/${k.id}`, done: load } : undefined }, ...(await owners(page, k, scope, load))]),
-        line: h("span", { class: "parts" }, secretOf(state, k), ownerOf(page, k), k.team_id ? h("span", null, "team ", h("a", { href: addressOf("team", k.team_id) }, k.team_name)) : null,
+        line: h("span", { class: "parts" }, secretOf(state, k), originOf(k), ownerOf(page, k), k.team_id ? h("span", null, "team ", h("a", { href: addressOf("team", k.team_id) }, k.team_name)) : null,
           h("span", null, "created " + day(k.created_at * 1000)), h("span", { title: seen ? full(seen) : null }, seen ? "last used " + ago(seen) : "never used"),
           k.previous_expires_at ? h("span", null, "its former secret works until " + full(k.previous_expires_at * 1000)) : null),
       };

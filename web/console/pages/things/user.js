@@ -3,7 +3,7 @@
 
 import { get } from "../../lib/api.js";
 import { h } from "../../lib/dom.js";
-import { ago, full } from "../../lib/format.js";
+import { ago, full, shownOfKey } from "../../lib/format.js";
 import { sourceOf } from "../../lib/filters.js";
 import { addressOf, idOf, rowLink } from "../../lib/rows.js";
 import { loginMethods } from "../../lib/state.js";
@@ -62,7 +62,7 @@ export function show(page) {
   function keysCard(user, keys) {
     return card({ title: "Keys", actions: page.me.user.id === id ? button("Create key", () => page.go("/keys?new=1"), { icon: "plus" }) : null }, table({
       label: "Keys of " + nameOf(user), class: "rt people", rows: keys, empty: empty({ text: "There are no keys that work." }), columns: [
-        { key: "name", title: "Key", class: "clip p-name", cell: (k) => [rowLink("key", k.id, k.name), h("span", { class: "sub mono" }, k.pending ? "waiting to be fetched" : k.prefix + "…")] },
+        { key: "name", title: "Key", class: "clip p-name", cell: (k) => [rowLink("key", k.id, k.name), h("span", { class: "sub mono" }, k.pending ? "waiting to be fetched" : shownOfKey(k.prefix))] },
         { key: "budget", title: "Spent of budget", class: "p-use", cell: (k) => budgetBar(k, k.name) },
         { key: "limits", title: "Other limits", class: "c-s soft xs", cell: (k) => limitsText(k) || "–" },
         { key: "team", title: "Team", class: "c-m soft", cell: (k) => k.team_name ?? "–" },
