@@ -124,7 +124,8 @@ func (g *gateway) assemble(cfg config.Config, of *derived) error {
 		Cookies:   cookies(cfg),
 		Metrics:   &controllers.Metrics{Handler: g.metrics.Handler(), Required: cfg.RequireAuth, Token: cfg.MetricsToken.Reveal()},
 		Counted:   g.metrics, Tracer: g.tracer, Refused: g.refusals.Add,
-		Log: g.log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Hosts: hosts(cfg), Origins: cfg.CORSAllowedOrigins,
+		LiteLLM: func() bool { return cfg.LiteLLMRoutes || g.keys.HasTakenOver() },
+		Log:     g.log, Now: time.Now, TrustedProxies: cfg.TrustedProxies, Hosts: hosts(cfg), Origins: cfg.CORSAllowedOrigins,
 	}
 	if err := g.accounts(cfg, of, &opts); err != nil {
 		return err

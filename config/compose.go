@@ -54,9 +54,10 @@ func isComposeName(name string) bool {
 }
 
 // containerNames are variables that a container has without .env: of its image, of
-// Docker, of Go's runtime and of its libraries.
+// Docker, of Go's runtime and of its libraries; and those that a takeover of a LiteLLM is given.
 const containerNames = `^(PATH|HOME|HOSTNAME|TERM|TZ|LANG|LC_[A-Z]+|container|SSL_CERT_(FILE|DIR)|` + publishedPort + `|` +
-	`GO(GC|MEMLIMIT|DEBUG|MAXPROCS|TRACEBACK)|(HTTPS?|NO|ALL|FTP)_PROXY|(https?|no|all|ftp)_proxy)$`
+	`GO(GC|MEMLIMIT|DEBUG|MAXPROCS|TRACEBACK)|(HTTPS?|NO|ALL|FTP)_PROXY|(https?|no|all|ftp)_proxy|` +
+	`LITELLM_(DATABASE_URL|(SALT|MASTER)_KEY(_FILE)?))$`
 
 // reportUnknown reports all unknown names of a container's environment, which
 // came from its .env file.

@@ -43,6 +43,7 @@ type Config struct {
 	ModelDiscovery       bool
 	ModelRedirectRetired bool
 	StrictParams         bool   // of requests that do not say so themselves
+	LiteLLMRoutes        bool   // also where no keys of LiteLLM were taken over
 	ProviderObjects      string // ObjectsOwn, ObjectsAllow or ObjectsNone
 
 	RateLimitRPM       int            // a caller; 0: off
@@ -214,10 +215,9 @@ func (l *loader) serving() []row {
 		plain("LOG_PROMPTS", LogPromptsOff, oneOf(&l.LogPrompts, LogPromptsOff, LogPromptsErrors, LogPromptsAll),
 			"Which requests and answers are kept with their calls, encrypted, for their owners and administrators: off, errors or all"),
 		plain("LOG_PROMPTS_DAYS", "7", whole(&l.LogPromptsDays, 1, 365), "How long LOG_PROMPTS keeps them"),
-
 		plain("STRICT_PARAMS", "false", boolean(&l.StrictParams),
 			"Whether a request with a field that the provider does not support is refused; its header x-gateway-strict-params wins"),
-
+		plain("LITELLM_ROUTES", "false", boolean(&l.LiteLLMRoutes), "Whether clients of LiteLLM find its routes, such as /key/info, and may send its members of a request; they do in any case where keys of LiteLLM were taken over"),
 		plain("PROVIDER_OBJECTS", ObjectsOwn, oneOf(&l.ProviderObjects, ObjectsOwn, ObjectsAllow, ObjectsNone),
 			"Which objects kept at a provider a request may name, where all clients of a key share its account: earlier answers of its own "+
 				"caller, and containers and items of any answer whose id it knows (own), all (allow) or none"),

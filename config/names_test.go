@@ -118,6 +118,7 @@ func TestUnknownNamesInDotenvAreFaults(t *testing.T) {
 func TestUnknownNamesInTheEnvironmentOfAContainerAreFaults(t *testing.T) {
 	own := []string{
 		"GATEWAY_ENV_FILE=.env", "PATH=/bin", "HOSTNAME=4f2e", "HOME=/", "SSL_CERT_FILE=/x", "GOMEMLIMIT=1GiB", "https_proxy=x", "NO_PROXY=x",
+		"LITELLM_DATABASE_URL=x", "LITELLM_SALT_KEY=x", "LITELLM_MASTER_KEY_FILE=/x",
 		"POSTGRES_PASSWORD=x", "COMPOSE_PROFILES=monitoring", "PORT=81", "GATEWAY_PUBLISHED_PORT=8081",
 	}
 	if _, err := load(own, ""); err != nil {

@@ -21,7 +21,7 @@ type Console struct {
 func (h *Console) Page(other middleware.Handler) middleware.Handler {
 	return func(c *gin.Context) error {
 		c.Header("Vary", "Accept")
-		if !acceptsHTML(c.Request.Header.Values("Accept")) {
+		if !AcceptsHTML(c.Request.Header) {
 			return other(c)
 		}
 		return h.document(c, http.StatusOK)
@@ -32,7 +32,7 @@ func (h *Console) Page(other middleware.Handler) middleware.Handler {
 // browser, outside of the API, and with other for all other clients.
 func (h *Console) Missing(other middleware.Handler) middleware.Handler {
 	return func(c *gin.Context) error {
-		if !isRead(c.Request.Method) || ofPrograms(c.Request.URL.Path) || !acceptsHTML(c.Request.Header.Values("Accept")) {
+		if !isRead(c.Request.Method) || ofPrograms(c.Request.URL.Path) || !AcceptsHTML(c.Request.Header) {
 			return other(c)
 		}
 		c.Header("Vary", "Accept")
@@ -89,9 +89,9 @@ func (h *Console) Root(c *gin.Context) error {
 	})
 }
 
-// acceptsHTML says whether a client names HTML among what it accepts, as browsers do.
-func acceptsHTML(accept []string) bool {
-	for _, line := range accept {
+// AcceptsHTML says whether a client names HTML among what it accepts, as browsers do.
+func AcceptsHTML(header http.Header) bool {
+	for _, line := range header["Accept"] {
 		for kind := range strings.SplitSeq(line, ",") {
 			name, params, _ := strings.Cut(kind, ";")
 			if strings.EqualFold(strings.TrimSpace(name), "text/html") && strings.ReplaceAll(params, " ", "") != "q=0" {

@@ -52,7 +52,11 @@ func refused(c *gin.Context) func(names ...string) bool {
 
 // queryOf is what a request asks for.
 func queryOf(c *gin.Context) (registry.Query, error) {
-	q := registry.Query{Refused: refused(c), Kind: llm.Kind(c.DefaultQuery("kind", string(llm.KindChat)))}
+	usual := string(llm.KindChat)
+	if middleware.RequestOf(c).LiteLLM && !c.Request.URL.Query().Has("client_version") {
+		usual = "all" // as a LiteLLM lists them
+	}
+	q := registry.Query{Refused: refused(c), Kind: llm.Kind(c.DefaultQuery("kind", usual))}
 	switch {
 	case q.Kind == "all":
 		q.Kind = ""

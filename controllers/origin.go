@@ -41,7 +41,7 @@ func (r *reading) origin(req *http.Request, in *inference.Input) error {
 	case err == nil:
 		of.Project = name
 	case param == "metadata.project" && !in.Strict:
-		in.Ignored, err = []string{param}, nil
+		in.Ignored, err = append(in.Ignored, param), nil
 	}
 	return err
 }

@@ -34,21 +34,34 @@ type reading struct {
 	newID         func(time.Time) string // of a call
 }
 
+// strictHeader says whether fields that are not supported are refused.
+const strictHeader = "X-Gateway-Strict-Params"
+
 // input reads a request: what its headers say, and its body.
 func (r *reading) input(c *gin.Context, from *middleware.Request, slot *inflight.Slot) (in inference.Input, err error) {
 	began := r.now()
 	in.ID = r.newID(began)
 	in.Caller, in.RequestID, in.UserAgent = from.Caller, from.ID(c), c.GetHeader("User-Agent")
 	in.NoFallback, in.Strict = isFalse(c.GetHeader(fallbackHeader)), r.strict
-	if header := c.GetHeader("X-Gateway-Strict-Params"); header != "" {
+	if header := c.GetHeader(strictHeader); header != "" {
 		in.Strict = isTrue(header)
 	}
 	in.Status = r.dialect.ErrorStatus
 	if from.Body, err = readJSON(c, r.maxBytes, slot); err != nil {
 		return in, err
 	}
+	asked := liteLLM{route: c.FullPath()}
+	if from.LiteLLM {
+		if from.Body, err = asked.take(from.Body, from.Deployment, slot); err != nil {
+			return in, err
+		}
+	}
 	incoming := api.Incoming{URL: c.Request.URL, Header: c.Request.Header, Body: from.Body, Memory: slot}
 	if in.Request, err = r.decode(&incoming); err != nil {
+		return in, err
+	}
+	if err := asked.apply(&in, c.GetHeader(strictHeader) != ""); err != nil {
+		from.Model = in.Request.Model
 		return in, err
 	}
 	if err := r.origin(c.Request, &in); err != nil {

@@ -23,6 +23,9 @@ type Request struct {
 	Cookie bool         // the credential came from the console's cookie
 	Scope  Scope        // that the route names
 
+	LiteLLM    bool   // the routes and members of LiteLLM are on
+	Deployment string // the model that the path names as LiteLLM's and Azure's clients do; empty = none
+
 	standings []signin.Standing // budgets of a program that is signed in
 
 	address string // of the client; empty until it is known
@@ -75,12 +78,17 @@ func RequestOf(c *gin.Context) *Request {
 // ID is the request's id, which Identify gave it.
 func (*Request) ID(c *gin.Context) string { return first(c.Writer.Header(), requestIDHeader) }
 
+// Prepare returns an HTTP request that has a Request before Access runs.
+func Prepare(r *http.Request, of *Request) *http.Request {
+	return r.WithContext(withRequest(r.Context(), of))
+}
+
 func withRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// requestOf returns the Request that Access has put into a context; nil where
-// Access did not run.
+// requestOf returns the Request that Prepare or Access has put into a context; nil where
+// neither ran.
 func requestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r

@@ -69,7 +69,10 @@ func (m Chain) Access(c *gin.Context) {
 	began := m.Now()
 	m.Metrics.Begin()
 	ctx, span := m.Tracer.Request(c.Request.Context(), c.Request, c.FullPath())
-	r := new(Request)
+	r := requestOf(ctx)
+	if r == nil {
+		r = new(Request)
+	}
 	c.Request = c.Request.WithContext(withRequest(ctx, r))
 	defer func() {
 		span.End(c.Writer.Status(), RequestID(c))

@@ -61,20 +61,12 @@ type Options struct {
 	Hosts          []string       // that are served beside local ones; nil: all
 	Origins        []string       // of pages that may call the gateway
 	Cookies        middleware.Cookies
+
+	LiteLLM func() bool // whether clients of LiteLLM find its routes and may send its members; nil = never
 }
 
 // New makes the handler of the whole gateway.
 func New(opts Options) (http.Handler, error) {
-	gin.SetMode(gin.ReleaseMode)
-	engine := gin.New()
-	if err := trust(engine, opts.TrustedProxies); err != nil {
-		return nil, err
-	}
-	engine.HandleMethodNotAllowed = true
-	engine.RedirectTrailingSlash = false // a 307 would hide that the path is wrong
-	engine.UseRawPath = true             // routes match the path that the middleware has checked
-	engine.UnescapePathValues = true
-
 	dialect := newDialects()
 	chain := middleware.Chain{
 		Log: opts.Log, Metrics: opts.Counted, Tracer: opts.Tracer, Now: opts.Now, Dialect: dialect.of, Cookies: opts.Cookies,
@@ -82,12 +74,17 @@ func New(opts Options) (http.Handler, error) {
 	}
 	opts.Callers.Foreign = isMessages
 	handle := chain.Handle
-	engine.Use(middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.Hosts(opts.Hosts),
-		chain.CORS(opts.Origins), chain.Session())
+	steps := []gin.HandlerFunc{
+		middleware.Forwarded, chain.Identify, chain.Access, chain.Recover, chain.Bound, chain.Hosts(opts.Hosts),
+		chain.CORS(opts.Origins), chain.Session(),
+	}
+	engine, err := newEngine(opts.TrustedProxies, handle(noMethod), steps)
+	if err != nil {
+		return nil, err
+	}
 	routes := sync.OnceValue(engine.Routes)
 	unknown := func(c *gin.Context) error { return noRoute(routes(), c.Request.URL.Path) }
 	engine.NoRoute(handle(opts.Console.Missing(unknown)))
-	engine.NoMethod(handle(noMethod))
 
 	read := readOnly()
 	engine.Match(read, "/health", middleware.NoStore, handle(opts.Health.Report))
@@ -145,6 +142,26 @@ func New(opts Options) (http.Handler, error) {
 	opts.ownCalls(v1, handle)
 	opts.Responses.Dialect = dialect.responses
 	opts.keptResponses(engine, v1, handle)
+	if opts.LiteLLM == nil {
+		return engine, nil
+	}
+	own, err := newEngine(opts.TrustedProxies, handle(noMethod), steps)
+	return opts.withLiteLLM(engine, own, v1.Handlers[len(steps):], handle), err
+}
+
+// newEngine makes an engine without routes, with the steps of every request.
+func newEngine(proxies []netip.Prefix, noMethod gin.HandlerFunc, steps []gin.HandlerFunc) (*gin.Engine, error) {
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	if err := trust(engine, proxies); err != nil {
+		return nil, err
+	}
+	engine.HandleMethodNotAllowed = true
+	engine.RedirectTrailingSlash = false // a 307 would hide that the path is wrong
+	engine.UseRawPath = true             // routes match the path that the middleware has checked
+	engine.UnescapePathValues = true
+	engine.Use(steps...)
+	engine.NoMethod(noMethod)
 	return engine, nil
 }
 

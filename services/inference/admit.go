@@ -40,6 +40,7 @@ func (s *Service) call(input Input) *Call {
 	s.Router().Plan(&c.plan, routing.Input{
 		Request: input.Request, Levels: input.Caller.Levels, Strict: input.Strict, NoFallback: input.NoFallback,
 		Caller: c.payer(), UserID: input.Caller.UserID, TeamID: input.Caller.TeamID, Ignored: input.Ignored,
+		Fallbacks: input.Fallbacks,
 	})
 	return c
 }
@@ -52,13 +53,13 @@ func (c *Call) payer() string {
 func (c *Call) admit(ctx context.Context) error {
 	levels, requested := c.input.Caller.Levels, c.input.Request.Model
 	if levels.Refusing(requested) != nil { // else a look-up would be for nothing
-		model, err := c.plan.Router().Models.Resolve(requested)
-		if err != nil {
+		if err := c.checkAllowed(requested); err != nil {
 			return err
 		}
-		if level := routing.Refusing(levels, requested, model); level != nil {
-			c.route = routing.Route{Provider: model.Provider, Model: requested}
-			return modelNotAllowed(level, requested)
+	}
+	for _, name := range c.input.Fallbacks {
+		if err := c.checkAllowed(name); err != nil {
+			return err
 		}
 	}
 	if c.input.Unknown != nil {
@@ -95,6 +96,20 @@ func (c *Call) admit(ctx context.Context) error {
 		c.reserved.Running(c.running())
 	}
 	return nil
+}
+
+// checkAllowed refuses a name that means no model, or one that the caller may not request.
+func (c *Call) checkAllowed(name string) error {
+	model, err := c.plan.Router().Models.Resolve(name)
+	if err != nil {
+		return err
+	}
+	level := routing.Refusing(c.input.Caller.Levels, name, model)
+	if level == nil {
+		return nil
+	}
+	c.route = routing.Route{Provider: model.Provider, Model: c.input.Request.Model}
+	return modelNotAllowed(level, name)
 }
 
 // running is what is booked of the call if this process dies.

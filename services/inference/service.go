@@ -77,6 +77,7 @@ type Input struct {
 	BodyTime   time.Duration        // time that the client took to send the body
 	Strict     bool                 // refuse a request with fields that the provider does not support
 	NoFallback bool                 // no other model may answer
+	Fallbacks  []string             // the client's own fallbacks, at most a few; nil: the gateway's
 	Status     func(*api.Error) int // of the client's dialect; nil: the status of an error is its own
 
 	// Unknown is the error of a request that goes on from a response that cannot be found.

@@ -112,7 +112,13 @@ func (r *Router) Plan(p *Plan, input Input) {
 	if !input.Request.Stream {
 		p.hedgeAfter = r.HedgeAfter
 	}
-	p.unlisted = !input.NoFallback && len(r.Fallbacks) > 0
+	switch {
+	case input.NoFallback:
+	case len(input.Fallbacks) > 0:
+		p.fallbacks = slices.DeleteFunc(slices.Clone(input.Fallbacks), func(id string) bool { return id == input.Request.Model })
+	default:
+		p.unlisted = len(r.Fallbacks) > 0
+	}
 }
 
 // list finds the fallbacks of the request, when the first of them may be needed. Those that

@@ -62,6 +62,7 @@ type Input struct {
 	Levels     models.Levels // whose models may answer
 	Strict     bool          // refuse a request with fields that the provider does not support
 	NoFallback bool          // no other model may answer
+	Fallbacks  []string      // the client's own fallbacks, which the caller may request; nil: the gateway's
 	Caller     string        // identifies the caller; empty = unknown
 	UserID     string        // of the caller; empty = it has none
 	TeamID     string        // of the caller; empty = it has none
