@@ -25,6 +25,7 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2 // a word or a flag is wrong; nothing was done
+	exitLosses  = 3 // a takeover would lose something; nothing was done
 )
 
 // Main is the whole process: it runs the command line with the arguments, the
@@ -81,6 +82,9 @@ func (p *Program) exit(err error, asJSON bool) int {
 		return exitOK
 	}
 	p.report(err, asJSON)
+	if errors.Is(err, errLosses) {
+		return exitLosses
+	}
 	return exitFailure
 }
 
@@ -127,7 +131,7 @@ func (p *Program) root() *cobra.Command {
 	root := p.group("modelgateway", "A gateway with the APIs of OpenAI and Anthropic in front of many model providers",
 		p.serve(), p.check(), p.migrate(), p.backup(), p.restore(), p.healthcheck(), p.version(),
 		p.demo(), p.administrators(), p.users(), p.teams(), p.keys(), p.models(), p.providers(), p.usage(), p.statement(),
-		p.calls(), p.sessions(), p.audit(), p.chat(), p.token(), p.codexCatalog(),
+		p.calls(), p.sessions(), p.audit(), p.chat(), p.token(), p.codexCatalog(), p.takeover(),
 	)
 	root.Long = root.Short + `.
 

@@ -83,5 +83,8 @@ func (o *output) statement(s *api.Statement, lines []api.StatementCells) error {
 // microDollars shows all digits: a table of rounded amounts does not add up.
 func microDollars(amount api.USD) string {
 	const micro = 1_000_000
+	if amount < 0 {
+		return "-" + microDollars(-amount)
+	}
 	return fmt.Sprintf("$%d.%06d", amount/micro, amount%micro)
 }
