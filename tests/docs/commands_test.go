@@ -101,7 +101,19 @@ func (r run) do(t *testing.T, p *gatewaytest.Process) string {
 	for old, now := range r.replace {
 		text = strings.ReplaceAll(text, old, now)
 	}
-	folder := t.TempDir()
+	env := append(slices.Clone(p.Cmd.Env), "PUBLIC_URL="+p.URL)
+	switch r.token {
+	case "user":
+		env = append(env, "TOKEN="+strings.TrimPrefix(p.Login(t)[1], "Bearer "))
+	case "administrator":
+		env = append(env, "TOKEN="+strings.TrimPrefix(p.Administrator(t)[1], "Bearer "))
+	}
+	return runScript(t, text, t.TempDir(), env)
+}
+
+// runScript runs commands in a folder, and returns what they print.
+func runScript(t *testing.T, text, folder string, env []string) string {
+	t.Helper()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
@@ -111,13 +123,7 @@ func (r run) do(t *testing.T, p *gatewaytest.Process) string {
 	write("modelgateway", "#!/bin/sh\nexec env "+strings.Join(gatewaytest.AsProgram(), " ")+" '"+os.Args[0]+"' \"$@\"\n")
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", text)
 	cmd.Dir = folder
-	cmd.Env = append(slices.Clone(p.Cmd.Env), "PATH="+folder+":"+os.Getenv("PATH"), "HOME="+folder, "CURL_HOME="+folder, "PUBLIC_URL="+p.URL)
-	switch r.token {
-	case "user":
-		cmd.Env = append(cmd.Env, "TOKEN="+strings.TrimPrefix(p.Login(t)[1], "Bearer "))
-	case "administrator":
-		cmd.Env = append(cmd.Env, "TOKEN="+strings.TrimPrefix(p.Administrator(t)[1], "Bearer "))
-	}
+	cmd.Env = append(slices.Clone(env), "PATH="+folder+":"+os.Getenv("PATH"), "HOME="+folder, "CURL_HOME="+folder)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, text, out)

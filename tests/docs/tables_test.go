@@ -131,6 +131,7 @@ func elsewhere() map[string]string {
 		"docs/codex.md: export MODELGATEWAY_API_KEY": "tests/agents, TestExamplesOfTheDocumentWork",
 		"docs/kubernetes.md: kubectl":                "tests/deploy, TestCommandsOfThePageOnKubernetesWork",
 		"docs/kubernetes.md: helm template":          "tests/deploy, TestCommandsOfThePageOnKubernetesWork",
+		"docs/litellm.md: ":                          "TestCommandsOfThePageOnLiteLLMWork",
 		"docs/reverse-proxies.md: HOST=127.0.0.1":    "tests/deploy, TestSettingsOfThePageOnProxiesAreValid",
 		"docs/reverse-proxies.md: curl":              "tests/deploy, TestCommandsOfThePageOnProxiesWork",
 		"docs/upgrade.md: sha256sum --check":         release,
