@@ -25,7 +25,8 @@ func guideGroups() []guideGroup {
 	return []guideGroup{
 		{"Start", []guide{
 			{"quick-start", "Quick start"}, {"clients", "Clients"}, {"sign-in", "Agents sign in"}, {"codex", "Codex"},
-			{"providers", "Providers"}, {"clouds", "Models of clouds"}, {"console", "Web console"}, {"features", "Features"},
+			{"litellm", "Coming from LiteLLM"}, {"providers", "Providers"}, {"clouds", "Models of clouds"}, {"console", "Web console"},
+			{"features", "Features"},
 		}},
 		{"People and money", []guide{
 			{"accounts", "Accounts, teams and budgets"}, {"finance", "Who spent what on what"},
