@@ -27,6 +27,16 @@ func Invisible(r rune) bool {
 	return r != nonJoiner && r != joiner && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
 }
 
+// Visible is a text with a question mark for each character of Invisible.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if Invisible(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
 // CheckVisible refuses a name that is not valid UTF-8, which PostgreSQL does not store, or
 // has a character of Invisible.
 func CheckVisible(param, name string) error {

@@ -10,8 +10,8 @@ import (
 
 	"modelgateway/api"
 	"modelgateway/middleware"
-	"modelgateway/models"
 	"modelgateway/services/auth"
+	"modelgateway/services/litellm"
 	"modelgateway/services/registry"
 )
 
@@ -77,8 +77,7 @@ func (h *LiteLLM) ShowKey(c *gin.Context) error {
 	}
 	if b := key.BudgetState; b != nil {
 		info["spend"], info["max_budget"], info["budget_reset_at"] = b.Spent, b.Limit, moment(b.ResetsAt)
-		durations := map[models.Window]string{models.Day: "1d", models.Week: "7d", models.Month: "1mo"}
-		info["budget_duration"] = api.Maybe(durations[state.BudgetWindow])
+		info["budget_duration"] = api.Maybe(litellm.Duration(string(state.BudgetWindow)))
 	}
 	return writeJSON(c, http.StatusOK, map[string]any{"key": cmp.Or(asked, key.ID), "info": info})
 }

@@ -19,10 +19,5 @@ func FromClient(text string) string {
 	if len(text) > most {
 		text = text[:most] + "…"
 	}
-	return strings.Map(func(r rune) rune {
-		if api.Invisible(r) {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
+	return api.Visible(strings.ToValidUTF8(text, "?"))
 }

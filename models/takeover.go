@@ -29,7 +29,7 @@ func (k *Key) Origin() string {
 func (s *Store) KeysTakenOver(ctx context.Context) (bool, error) {
 	var found bool
 	err := s.run(ctx, func(db *gorm.DB) error {
-		return db.Raw("SELECT EXISTS (SELECT 1 FROM takeovers WHERE kind = 'key')").Scan(&found).Error
+		return db.Raw("SELECT EXISTS (SELECT 1 FROM takeovers WHERE kind = ?)", TakenKey).Scan(&found).Error
 	})
 	return found, err
 }
@@ -113,9 +113,9 @@ func (s *Store) SetTakenUsage(ctx context.Context, days map[string]map[UsageGrou
 	return nil
 }
 
-// ForgetTakeovers removes what a takeover has added and nobody has made their own: keys with their
-// former secret, teams without other keys, users who cannot log in and have no keys, what was spent and
-// called elsewhere, and all rows of takeovers. It returns the keys whose secrets open nothing any more.
+// ForgetTakeovers deletes the keys that still have LiteLLM's secret, the teams and users that a takeover has made and
+// that have no other keys (of users those who have never logged in), the spend and usage that were imported, and all rows
+// of takeovers. Secrets of LiteLLM that keys had before a rotation end. It returns the keys whose secrets open nothing any more.
 // In Taken a row has "linked":true for what was here before.
 func (t *Transaction) ForgetTakeovers() (gone []Key, err error) {
 	const foreign, former = "hash LIKE '" + LiteLLMHash + "%'", "previous_hash LIKE '" + LiteLLMHash + "%'"

@@ -142,7 +142,7 @@ func (s *session) takeOver(ctx context.Context, of *takeover.Service, t takingOv
 		return err
 	}
 	for _, kept := range report.Kept {
-		s.note("kept  %s", printable(kept))
+		s.note("kept  %s", api.Visible(kept))
 	}
 	done := fmt.Sprintf("%d new, %d changed, %d keys revoked", report.Made, report.Changed, report.Revoked)
 	if t.dryRun {
@@ -187,19 +187,9 @@ func (s *session) showLosses(all []litellm.Loss, shown map[litellm.Loss]bool) (l
 		if l.Instead != "" {
 			line += "; " + l.Instead
 		}
-		_, _ = fmt.Fprintln(s.err, printable(line))
+		_, _ = fmt.Fprintln(s.err, api.Visible(line))
 	}
 	return lost
-}
-
-// printable is a line without what a name of LiteLLM could do to the terminal.
-func printable(line string) string {
-	return strings.Map(func(r rune) rune {
-		if api.Invisible(r) {
-			return '?'
-		}
-		return r
-	}, line)
 }
 
 func (s *session) say(format string, args ...any) error {
@@ -257,7 +247,7 @@ func (s *session) goBack(ctx context.Context, of *takeover.Service, t takingOver
 		s.note("LiteLLM needs no change: nothing was changed here since")
 	}
 	for _, line := range kept {
-		s.note("by hand: %s", printable(line))
+		s.note("by hand: %s", api.Visible(line))
 	}
 	if !t.forget {
 		return nil

@@ -109,12 +109,7 @@ func TestAChangeIsPublishedToOtherReplicas(t *testing.T) {
 	t.Parallel()
 	h, address := sqliteKeys(t), servertest.Redis(t)
 	here := h.connected(dialRedis(t, address))
-	still := time.Now() // a clock that stands still keeps every entry fresh: only an invalidation removes one
-	there := NewKeys(KeyOptions{
-		Store: h.Store, Redis: dialRedis(t, address), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return still },
-	})
-	runKeys(t, there)
-	awaitSubscribers(t, there, 1)
+	there := h.stopped(t, address)
 	key, text := createKey(t, here, "ada")
 	for n := int64(1); n <= 2; n++ {
 		rpmOf(t, there, text)

@@ -181,12 +181,7 @@ func TestARevokedKeyOfLiteLLMIsPublishedToOtherReplicas(t *testing.T) {
 	t.Parallel()
 	h, address := sqliteKeys(t), servertest.Redis(t)
 	here := h.connected(dialRedis(t, address))
-	still := time.Now() // a clock that stands still keeps every entry fresh: only an invalidation removes one
-	there := NewKeys(KeyOptions{
-		Store: h.Store, Redis: dialRedis(t, address), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return still },
-	})
-	runKeys(t, there)
-	awaitSubscribers(t, there, 1)
+	there := h.stopped(t, address)
 	const text = "sk-0123456789abcdef"
 	id := h.takeOver(t, text, "ada")
 	if !keyOpens(here, text) || !keyOpens(there, text) {

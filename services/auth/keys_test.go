@@ -45,6 +45,19 @@ func (h *keyDatabase) connected(client models.Redis) *Keys {
 	return NewKeys(KeyOptions{Store: h.Store, Redis: client, Log: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
+// stopped is a replica that runs with a clock that stands still, which keeps every entry fresh: only an
+// invalidation removes one.
+func (h *keyDatabase) stopped(t *testing.T, redis string) *Keys {
+	t.Helper()
+	still := time.Now()
+	there := NewKeys(KeyOptions{
+		Store: h.Store, Redis: dialRedis(t, redis), Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return still },
+	})
+	runKeys(t, there)
+	awaitSubscribers(t, there, 1)
+	return there
+}
+
 // runKeys runs k until the test ends or the returned function is called, which
 // waits for it.
 func runKeys(t testing.TB, k *Keys) (stop func()) {

@@ -129,6 +129,11 @@ func Window(duration string) (name string, exact bool) {
 	return "month", hours == month
 }
 
+// Duration is the duration of LiteLLM for a window of ours, as its calls take it; empty for a total.
+func Duration(window string) string {
+	return map[string]string{"day": "1d", "week": "7d", "month": "1mo"}[window]
+}
+
 // listUnknown lists the members that have no counterpart.
 func (t *taking) listUnknown(settings map[string]any) {
 	for _, name := range sorted(settings) {
@@ -147,7 +152,10 @@ func (t *taking) listUnknown(settings map[string]any) {
 
 // Members of litellm_params that are read or not needed, and those that an upstream does not have here.
 const (
-	readParams  = "model custom_llm_provider api_base base_url api_key organization weight order timeout stream_timeout base_model litellm_credential_name extra_headers aws_region_name aws_access_key_id aws_secret_access_key aws_profile_name aws_role_name aws_external_id aws_bedrock_runtime_endpoint vertex_project vertex_location vertex_credentials tenant_id client_id client_secret api_version aws_session_name drop_params"
+	readParams = `model custom_llm_provider api_base base_url api_key organization weight order timeout stream_timeout base_model
+		litellm_credential_name extra_headers aws_region_name aws_access_key_id aws_secret_access_key aws_profile_name
+		aws_role_name aws_external_id aws_bedrock_runtime_endpoint vertex_project vertex_location vertex_credentials
+		tenant_id client_id client_secret api_version aws_session_name drop_params`
 	otherParams = "rpm tpm max_parallel_requests cooldown_time max_retries num_retries"
 )
 

@@ -14,6 +14,7 @@ import (
 
 	"modelgateway/models"
 	"modelgateway/services/audit"
+	"modelgateway/services/litellm"
 )
 
 // Undo writes a shell script of calls to LiteLLM that change there what was changed here since the
@@ -151,7 +152,10 @@ func (u *undo) change(row *models.Takeover, base, now *Taken) {
 func (u *undo) members(kind models.TakenKind, t *Taken) map[string]any {
 	all := map[string]any{"models": append([]string{}, t.Limits.Models.List()...), "max_budget": nil, "budget_duration": nil}
 	if window := t.Limits.BudgetWindow; window != "" {
-		all["max_budget"], all["budget_duration"] = dollars(t.Limits.Budget), durations[window]
+		all["max_budget"] = dollars(t.Limits.Budget)
+		if duration := litellm.Duration(string(window)); duration != "" {
+			all["budget_duration"] = duration
+		}
 	}
 	for _, n := range t.Limits.All() {
 		if all[n.Name] = nil; *n.Value != 0 {
@@ -175,9 +179,6 @@ func (u *undo) members(kind models.TakenKind, t *Taken) map[string]any {
 	}
 	return all
 }
-
-// durations are LiteLLM's words for the windows of budgets; a total has none.
-var durations = map[models.Window]any{models.Day: "1d", models.Week: "7d", models.Month: "1mo"}
 
 // dollars is an amount of micro-dollars as JSON has it, exactly.
 func dollars(micros int64) jsontext.Value {
@@ -209,7 +210,7 @@ call() {
 ` + strings.Join(append(u.calls, "exit $failed", ""), "\n")
 }
 
-// Forget removes what a takeover has added and nobody has made their own, and what is known of it.
+// Forget is ForgetTakeovers of the store, with a row of the audit. It returns how many keys stop working.
 func (s *Service) Forget(ctx context.Context) (keys int, err error) {
 	var gone []models.Key
 	err = s.Store.ChangeSlowly(ctx, func(tx *models.Transaction) (err error) {

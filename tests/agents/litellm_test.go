@@ -3,9 +3,7 @@ package agents
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,31 +50,11 @@ func TestClientsOfLiteLLMGoOn(t *testing.T) {
 // startAfterLiteLLM starts a session with a gateway that has taken over a LiteLLM, and runs with the files that this wrote.
 func startAfterLiteLLM(t *testing.T, clients string) (*session, *litellmtest.Company) {
 	t.Helper()
-	d, u, folder := litellmtest.Create(t, "newest"), startUpstream(t), t.TempDir()
-	company, config := d.Fill(t), filepath.Join(folder, "config.yaml")
-	if err := os.WriteFile(config, []byte(litellmtest.Config()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	d, u := litellmtest.Create(t, "newest"), startUpstream(t)
+	company := d.Fill(t)
 	s := startSession(t, clients, func(settings ...string) *gatewaytest.Program {
-		code, out, faults := gatewaytest.TryCommand(t, settings, "",
-			"takeover", "litellm", "--from", d.Address, "--config", config, "--out", folder, "--accept-losses")
-		if code != 0 {
-			t.Fatalf("exit code %d: %s%s", code, out, faults)
-		}
-		for _, needed := range regexp.MustCompile(`(?m)^set +(\w+_API_KEY\w*) to `).FindAllStringSubmatch(faults, -1) {
-			settings = append(settings, needed[1]+"=sk-upstream")
-		}
-		written, err := os.ReadFile(filepath.Join(folder, "litellm.env"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(written)) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-				settings = append(settings, line)
-			}
-		}
-		return gatewaytest.Start(t, append(settings, "MODELS_FILE="+filepath.Join(folder, "litellm-models.yaml"))...)
-	}, "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "LITELLM_SALT_KEY="+litellmtest.SaltKey, "OPENAI_API_KEY=sk-upstream",
+		return gatewaytest.Start(t, d.TakeOver(t, settings)...)
+	}, "REQUIRE_AUTH=true", gatewaytest.JWTSecret, "OPENAI_API_KEY=sk-upstream",
 		"OPENAI_BASE_URL="+u.url, "ANTHROPIC_BASE_URL="+u.url, "GEMINI_BASE_URL="+u.url)
 	s.upstream = u
 	return s, company

@@ -17,7 +17,7 @@ import (
 	"modelgateway/tests/litellmtest"
 )
 
-// standInKey is one that the page's reader would call with: of nobody, and without limits.
+// standInKey is a key for the examples of the page: without owner and without limits.
 func standInKey(t *testing.T, c *litellmtest.Company) *litellmtest.Key {
 	t.Helper()
 	for _, k := range c.Keys {

@@ -50,7 +50,7 @@ func TestEachVersionHasItsTablesAndTheCompany(t *testing.T) {
 	}
 }
 
-// What the company's list of keys says is what stands in the database.
+// The keys of a Company have the values of their rows in the database.
 func TestKeysAreAsListed(t *testing.T) {
 	d := litellmtest.Create(t, "newest")
 	company := d.Fill(t)

@@ -81,7 +81,7 @@ func TestARunTakesWhatHasChangedSince(t *testing.T) {
 			}
 		}
 		formerID := m.idOf(t, "key", rotated.Token)
-		rotate(rotated, "sk-rotated-with-grace", 6*time.Second)
+		rotate(rotated, "sk-rotated-with-grace", 20*time.Second)
 		rotate(noGrace, "sk-rotated-without-grace", 0)
 		rotatedBoth := personal[12]
 		gatewaytest.Command(t, m.settings, "key", "rotate", m.idOf(t, "key", rotatedBoth.Token), "--overlap", "1h")
@@ -152,7 +152,7 @@ func TestARunTakesWhatHasChangedSince(t *testing.T) {
 		becomes(revoked.Text, false)
 		becomes(rotated.Text, false) // its time is over
 
-		// What was revoked here stays so, whatever is done there.
+		// A key that was revoked in the gateway stays revoked when LiteLLM blocks and unblocks it.
 		m.there.Exec(t, `DELETE FROM "LiteLLM_VerificationToken" WHERE key_name = 'sk-...gone'`)
 		m.update(t, revokedAndBlocked, "blocked = false")
 		m.update(t, blocked, "blocked = false")

@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,34 +31,13 @@ type clientsGateway struct {
 
 func clientsStart(t *testing.T, storage []string) *clientsGateway {
 	t.Helper()
-	d, folder := litellmtest.Create(t, "newest"), t.TempDir()
+	d := litellmtest.Create(t, "newest")
 	g := &clientsGateway{company: d.Fill(t)}
-	config := filepath.Join(folder, "config.yaml")
-	if err := os.WriteFile(config, []byte(litellmtest.Config()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	settings := append(slices.Clone(storage), gatewaytest.JWTSecret, "LITELLM_SALT_KEY="+litellmtest.SaltKey)
-	code, out, faults := gatewaytest.TryCommand(t, settings, "",
-		"takeover", "litellm", "--from", d.Address, "--config", config, "--out", folder, "--accept-losses")
-	if code != 0 {
-		t.Fatalf("exit code %d: %s%s", code, out, faults)
-	}
-	for _, named := range regexp.MustCompile(`(?m)^set +(\w+_API_KEY\w*) to `).FindAllStringSubmatch(faults, -1) {
-		settings = append(settings, named[1]+"=sk-upstream")
-	}
-	written, err := os.ReadFile(filepath.Join(folder, "litellm.env"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(written)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			settings = append(settings, line)
-		}
-	}
+	settings := d.TakeOver(t, append(slices.Clone(storage), gatewaytest.JWTSecret))
 	if !slices.Contains(settings, "REQUIRE_AUTH=true") {
 		t.Errorf("keys are not required: %q", settings)
 	}
-	p, upstream := gatewaytest.StartRecorded(t, append(settings, "MODELS_FILE="+filepath.Join(folder, "litellm-models.yaml"))...)
+	p, upstream := gatewaytest.StartRecorded(t, settings...)
 	g.Program, g.upstream, g.db = routesPlain(t, p), upstream, gatewaytest.OpenDatabase(t, storage)
 	return g
 }

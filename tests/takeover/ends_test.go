@@ -16,9 +16,9 @@ func small(t *testing.T) *move {
 	m.there.Exec(t, `INSERT INTO "LiteLLM_UserTable" (user_id, user_email) VALUES ('u', 'ada@example.com')`)
 	m.there.Exec(t, `INSERT INTO "LiteLLM_TeamTable" (team_id, team_alias, members_with_roles) VALUES ('t', 'Core', '[{"user_id":"u","role":"user"}]')`)
 	for text, set := range map[string]string{
-		"sk-the-key-of-a-user": `user_id = 'u', max_budget = 10, spend = 9, budget_duration = '30d', budget_reset_at = now() + interval '20 days'`,
-		"sk-the-key-in-a-team": `user_id = 'u', team_id = 't'`,
-		"sk-the-key-of-nobody": `models = '{all-team-models}', team_id = 'gone'`,
+		"sk-the-key-of-a-user":     `user_id = 'u', max_budget = 10, spend = 9, budget_duration = '30d', budget_reset_at = now() + interval '20 days'`,
+		"sk-the-key-in-a-team":     `user_id = 'u', team_id = 't'`,
+		"sk-the-key-without-owner": `models = '{all-team-models}', team_id = 'gone'`,
 	} {
 		m.there.Exec(t, `INSERT INTO "LiteLLM_VerificationToken" (token, key_name, models) VALUES ($1, 'sk-...', '{}')`, litellmtest.Token(text))
 		m.there.Exec(t, `UPDATE "LiteLLM_VerificationToken" SET `+set+` WHERE token = $1`, litellmtest.Token(text))
@@ -40,7 +40,7 @@ func TestWhatEndsThereEndsHere(t *testing.T) {
 	for _, text := range []string{"sk-the-key-of-a-user", "sk-the-former-secret", "sk-the-key-in-a-team"} {
 		becomes(text, 200)
 	}
-	becomes("sk-the-key-of-nobody", 403) // all models of no team are none
+	becomes("sk-the-key-without-owner", 403) // all models of no team are none
 
 	m.there.Exec(t, `DELETE FROM "LiteLLM_DeprecatedVerificationToken"`)
 	m.there.Exec(t, `UPDATE "LiteLLM_VerificationToken" SET blocked = true WHERE team_id = 't'`)

@@ -2,9 +2,7 @@ package takeover
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"fmt"
 	"net"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"modelgateway/tests/gatewaytest"
+	"modelgateway/tests/litellmtest"
 )
 
 // gateway is one with keys that were taken over from LiteLLM.
@@ -34,21 +33,16 @@ func start(t *testing.T, settings []string, more ...string) *gateway {
 	return g
 }
 
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
-}
-
 // add adds the row of a key, and what the takeover remembers of it; set are assignments such as rpm_limit = 1.
 func (g *gateway) add(t *testing.T, text string, set ...string) (id string) {
 	t.Helper()
 	id = "key_" + rand.Text()
 	gatewaytest.Execute(t, g.db, "INSERT INTO api_keys (id, user_id, name, hash, prefix, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-		id, g.user, "ci", "litellm:"+hash(text), "sk-..."+text[len(text)-4:], time.Now().UnixMicro())
+		id, g.user, "ci", "litellm:"+litellmtest.Token(text), "sk-..."+text[len(text)-4:], time.Now().UnixMicro())
 	for _, assignment := range set {
 		gatewaytest.Execute(t, g.db, "UPDATE api_keys SET "+assignment+" WHERE id = ?", id)
 	}
-	gatewaytest.Execute(t, g.db, "INSERT INTO takeovers (kind, foreign_id, id, taken) VALUES ('key', ?, ?, '{}')", hash(text), id)
+	gatewaytest.Execute(t, g.db, "INSERT INTO takeovers (kind, foreign_id, id, taken) VALUES ('key', ?, ?, '{}')", litellmtest.Token(text), id)
 	gatewaytest.Until(t, "the gateway knows of a takeover, so that LiteLLM's routes are on", func() bool {
 		return g.Call(t, "GET", "/key/info", "").Status != 404
 	})
@@ -152,7 +146,7 @@ func TestAttacksOnKeysOfLiteLLMOpenNothing(t *testing.T) {
 		must(t, 200, g.Call(t, "GET", "/v1/models", "", bearer(text)...))
 		must(t, 200, g.Call(t, "GET", "/v1/models", "", bearer(ours)...))
 		for _, bad := range []string{
-			hash(text), "litellm:" + hash(text), "sk-" + hash(text), "sk-litellm:" + hash(text), stored, "sk-" + stored, "litellm:" + stored,
+			litellmtest.Token(text), "litellm:" + litellmtest.Token(text), "sk-" + litellmtest.Token(text), "sk-litellm:" + litellmtest.Token(text), stored, "sk-" + stored, "litellm:" + stored,
 			ours[4:47], "sk-" + ours[4:47], "sk-" + ours[4:], "sk-" + ours, strings.ToUpper(text), strings.ToLower(text), "sk-" + text[3:] + "0",
 			text[:len(text)-1], text[3:], "SK-" + text[3:], "sk_" + text[3:], short, chosen, text + "é", text + text, "sk-'OR(1=1)--01234567",
 		} {
