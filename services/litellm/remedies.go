@@ -22,7 +22,8 @@ func remedies() []remedy {
 				user_api_key_cache_ttl supported_db_objects encryption_algorithm disable_master_key_return
 				disable_adding_master_key_hash_to_db enable_pre_call_checks background_health_checks health_check_interval
 				ignore_invalid_deployments modify_params enable_preview_features`},
-		{thing: "routing strategies, cooldowns, and retries by error", instead: "weights of upstreams, and circuits: docs/reliability.md", notice: true,
+		{thing: "routing strategies, cooldowns, and retries by error", instead: "weights of upstreams, and circuits: docs/reliability.md",
+			notice: true,
 			members: `allowed_fails allowed_fails_policy cooldown_time disable_cooldowns retry_policy model_group_retry_policy
 				retry_after routing_strategy routing_strategy_args max_fallbacks`},
 		{thing: "fallbacks for prompts that are too long", instead: "they stand behind the others, for every failure", notice: true,
